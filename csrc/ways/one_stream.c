@@ -3,9 +3,11 @@
 
 #include "analysis/holistic/holistic.h"
 
-static const char *const WITHOUT[] = {"rule",      "launches",        "mode",     "latency",
-                                      "timeslice", "context_switch",  "part_sms", "part_limit",
-                                      "queues",    "channel_release", NULL};
+static const char *const WITHOUT[] = {
+    "rule",         "launches",   "launch_cpu", "graph_launch_cpu", "kernel_gap",
+    "wake_latency", "mode",       "latency",    "timeslice",        "context_switch",
+    "part_sms",     "part_limit", "queues",     "channel_release",  "after",
+    "best",         "windows",    NULL};
 
 const gs_ways_way_t gs_ways_one_stream = {
     .name = "one_stream",

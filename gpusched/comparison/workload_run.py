@@ -379,7 +379,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return self._waits_told[row]
 
     def _parts_of(self, row: int) -> str:
-        """What a job did and for what it waited, in order; "" if it is not known."""
+        """The parts of a job: its work and its waits, in order; "" if it is not known."""
         from gpusched.comparison.waits.dominant_waits import parts_of
 
         found = parts_of(self.detail, self._setting(), self.options, self._span(row))

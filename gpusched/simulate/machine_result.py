@@ -312,7 +312,7 @@ class MachineRun(Saved, Frozen):
 
     @property
     def origin(self) -> Int64Array:
-        """Where the deadline and the response of each job count from: int64 ``(jobs,)``."""
+        """The instant from which the deadline and the response of each job count: int64 ``(jobs,)``."""
         jobs = self.jobs
         if self.sent is None:
             return jobs.arrival

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +25,6 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
 from gpusched.simulate.machine_usage import running_blocks
 
-if TYPE_CHECKING:
-    from gpusched.simulate.machine_result import MachineRun
 
 _SHOWN = (300, 3000)  # bars of a picture: without ``until``, and with it
 _MOST_RELEASES = 600
@@ -58,7 +56,7 @@ _WAITS, _TURN = _WHAT.index("waits"), _WHAT.index("turn")
 class _Places:
     """Lanes of the CPUs, the copies and the kernels that there were, from ``first`` on."""
 
-    def __init__(self, run: MachineRun, first: int = 0) -> None:
+    def __init__(self, run: Any, first: int = 0) -> None:
         assert run.cpu is not None
         assert run.operations is not None
         self.lanes: list[Lane] = []
@@ -97,7 +95,7 @@ def _on(name: str, instance: str) -> str:
     return f"{name}, {instance}" if instance else name
 
 
-def _bars(run: MachineRun, places: _Places) -> _Bars:
+def _bars(run: Any, places: _Places) -> _Bars:
     """All bars, in the order of their starts."""
     cpu, ops = run.cpu, run.operations
     assert cpu is not None
@@ -134,7 +132,7 @@ def _bars(run: MachineRun, places: _Places) -> _Bars:
     return _Bars(*(column[order] for column in both))
 
 
-def picture(run: MachineRun, unit: str | None, since: Any, until: Any) -> Timeline:
+def picture(run: Any, unit: str | None, since: Any, until: Any) -> Timeline:
     """Timeline of a window."""
     if run.cpu is None or run.operations is None:
         raise ValueError("timeline: got a run without its logs, expected one with timeline=True")
@@ -159,7 +157,7 @@ def picture(run: MachineRun, unit: str | None, since: Any, until: Any) -> Timeli
     )
 
 
-def trace(run: MachineRun) -> Timeline:
+def trace(run: Any) -> Timeline:
     """Timeline of the whole run: jobs from release to end, and who used what."""
     lanes = [Lane(name, _JOBS) for name in run.name]
     places = None if run.cpu is None else _Places(run, len(lanes))
@@ -184,7 +182,7 @@ def trace(run: MachineRun) -> Timeline:
     )
 
 
-def _block_columns(run: MachineRun) -> BlockColumns:
+def _block_columns(run: Any) -> BlockColumns:
     log, ops = run.blocks, run.operations
     assert log is not None
     assert ops is not None
@@ -204,7 +202,7 @@ def _block_columns(run: MachineRun) -> BlockColumns:
     )
 
 
-def _pieces(run: MachineRun, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
+def _pieces(run: Any, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
     rows_late = run.late
     columns_late = (run.jobs.task[rows_late].tolist(), run.jobs.number[rows_late].tolist())
     late = set(zip(*columns_late, strict=True))
@@ -225,7 +223,7 @@ def _pieces(run: MachineRun, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
         )
 
 
-def _releases(run: MachineRun, places: _Places, since: int, end: int) -> Iterator[Mark]:
+def _releases(run: Any, places: _Places, since: int, end: int) -> Iterator[Mark]:
     """Releases in the lane of the task's kernels, else of the last CPU."""
     jobs = run.jobs
     lowest = max(places.cpus.values(), default=None)
@@ -236,7 +234,7 @@ def _releases(run: MachineRun, places: _Places, since: int, end: int) -> Iterato
             yield Mark(lane, time, "release", task)
 
 
-def _jobs(run: MachineRun) -> Iterator[Piece]:
+def _jobs(run: Any) -> Iterator[Piece]:
     jobs, late = run.jobs, run.late
     ends = np.where(jobs.end >= 0, jobs.end, np.maximum(run.now, jobs.release))
     for k in range(len(jobs)):

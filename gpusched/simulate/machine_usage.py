@@ -1,15 +1,13 @@
-"""Use of CPUs, copy engines and SMs in runs of whole machines."""
+"""Use of CPUs, copy engines and SMs in runs of whole machines, `gs.simulate.MachineRun`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
 
-if TYPE_CHECKING:
-    from gpusched.simulate.machine_result import MachineRun
 
 __all__ = ["running_blocks", "shares"]
 
@@ -17,7 +15,7 @@ Spans = tuple[Int64Array, Int64Array]
 """Starts and ends."""
 
 
-def shares(run: MachineRun) -> dict[str, float]:
+def shares(run: Any) -> dict[str, float]:
     """See `MachineRun.busy`."""
     cpu, ops = run.cpu, run.operations
     if cpu is None or ops is None:
@@ -44,7 +42,7 @@ def shares(run: MachineRun) -> dict[str, float]:
     return found
 
 
-def running_blocks(run: MachineRun) -> tuple[Int64Array, Int64Array, Int64Array]:
+def running_blocks(run: Any) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Spans in which blocks run: (block, start, end), without those in which they are frozen."""
     log, ops = run.blocks, run.operations
     assert log is not None
@@ -53,12 +51,12 @@ def running_blocks(run: MachineRun) -> tuple[Int64Array, Int64Array, Int64Array]
     return _in_turns(run, ops.task[log.operation], (log.start, end))
 
 
-def _served(run: MachineRun, task: Int64Array, spans: Spans, kernels: bool) -> Spans:
+def _served(run: Any, task: Int64Array, spans: Spans, kernels: bool) -> Spans:
     return _in_turns(run, task, spans)[1:] if kernels else spans
 
 
 def _in_turns(
-    run: MachineRun, task: Int64Array, spans: Spans
+    run: Any, task: Int64Array, spans: Spans
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """The parts of spans of tasks in which their contexts have the GPU: (row, start, end)."""
     start, end = spans

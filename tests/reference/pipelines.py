@@ -72,7 +72,7 @@ def ends(
 ) -> Ends:
     """The least bounds that agree with each other; see Theorems J and W."""
     n = len(tasks)
-    jobs = [program.split(t.segments, launches) for t in tasks]
+    jobs = [program.split(t.segments, launches, machine) for t in tasks]
     graph, spin = launches == "graph", waiting == "spin"
     s = program.System(way, machine, list(tasks), graph, spin, False, jobs)
     earliest = [0] * n

@@ -59,7 +59,7 @@ def test_code_runs_and_prints_what_the_page_shows(
     fences = FENCES.findall(path.read_text("utf-8"))
     names: dict[str, Any] = {}
     for at, (language, text) in enumerate(fences):
-        assert language in ("python", "text", "sh", "toml"), language
+        assert language in ("python", "text", "sh", "toml", "c", "cpp"), language
         if language != "python":
             continue
         exec(compile(text, path.name, "exec"), names)

@@ -70,7 +70,7 @@ def parts_of(
     options: Mapping[str, Any],
     span: JobSpan,
 ) -> list[JobPart] | None:
-    """What a job did and for what it waited, in order; None if it is not known."""
+    """The parts of a job: its work and its waits, in order; None if it is not known."""
     found, setting = _of_task(detail, setting, options, span)
     return job_parts(found, setting, span) if isinstance(found, MachineRun) else None
 

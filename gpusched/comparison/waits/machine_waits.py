@@ -42,7 +42,7 @@ _FOR_GPU = {
     "fmlp_plus": "for the lock, held by {}",
     "srm": "for the lock, held by {}",
 }
-"""What a thread waits for at the beginning of a section, by way."""
+"""The wait of a thread at the beginning of a section, by way."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class _OfJob:
 
     def _intervals(self) -> list[tuple[int, int]]:
         times = [np.array([self.span.release, self.span.end])]
-        for column in ("called", "arrived", "head", "joined", "first", "dispatched", "end"):
+        for column in ("called", "arrived", "head", "joined", "first", "end"):
             times.append(getattr(self.ops, column)[self.mine])
         times += [self.cpu.start[self.work], self.cpu.end[self.work]]
         costs = self.setting.platform
@@ -186,9 +186,6 @@ class _OfJob:
             return "channel", self._most(~copies, start, end)
         if before(ops.first):
             return "GPU", self._most(~copies, start, end)
-        if before(ops.dispatched):
-            other = self._most(~copies, start, end)
-            return ("GPU", other) if other >= 0 else (what, -1)
         return what, -1
 
     def _turn(self, time: int) -> tuple[int, bool] | None:
