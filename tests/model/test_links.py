@@ -316,7 +316,7 @@ def test_values_that_are_read_make_no_difference_to_models() -> None:
 def test_a_picture_of_the_links() -> None:
     pytest.importorskip("matplotlib").use("Agg")
     w = lidar()
-    assert places(w) == {
+    assert places(w.tasks) == {
         "lidar": (0, 0), "detector": (1, 0), "recorder": (1, 1), "tracker": (2, 0),
         "planner": (3, 0),
     }  # fmt: skip
@@ -327,9 +327,9 @@ def test_a_picture_of_the_links() -> None:
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [path.name for path in w.paths]
     loop = [cpu("a", 9, reads="b"), cpu("b", 9, reads="a")]
-    assert sorted(places(gs.Workload(loop)).values()) == [(0, 0), (1, 0)]
+    assert sorted(places(gs.Workload(loop).tasks).values()) == [(0, 0), (1, 0)]
     many = [cpu("t0", 9), *(cpu(f"t{i}", after=f"t{i - 1}") for i in range(1, 3000))]
-    assert len(places(gs.Workload(many))) == 100
+    assert len(places(gs.Workload(many).tasks)) == 100
     many[0] = cpu("t0", after="t2999")
     with pytest.raises(ValueError, match="got a cycle of t0, t1, t2"):
         gs.Workload(many)

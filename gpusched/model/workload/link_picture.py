@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusched._draw import axes as plot_axes
 from gpusched._support.text import clip
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workload_parts import Parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from gpusched.model.workload.workloads import Workload
 
 __all__ = ["draw", "places"]
 
@@ -21,13 +20,13 @@ _MOST = 100  # tasks that are drawn
 _ROUND = {"boxstyle": "round,pad=0.35", "facecolor": "white"}
 
 
-def places(workload: Workload) -> dict[str, tuple[int, int]]:
+def places(tasks: Sequence[Task]) -> dict[str, tuple[int, int]]:
     """Column and row of each task that is drawn.
 
     It is behind those that release it; one with arrivals of its own behind those that it reads,
     where these do not go back to it.
     """
-    drawn = {task.name: task for task in workload.tasks[:_MOST]}
+    drawn = {task.name: task for task in tasks[:_MOST]}
     column: dict[str, int] = {}
     open_tasks: set[str] = set()
 
@@ -49,13 +48,14 @@ def places(workload: Workload) -> dict[str, tuple[int, int]]:
     return found
 
 
-def draw(workload: Workload, ax: Axes | None) -> Axes:
+def draw(parts: Parts, ax: Axes | None) -> Axes:
     """See ``Workload.plot``."""
-    at = places(workload)
+    by_name = {task.name: task for task in parts.tasks}
+    at = places(parts.tasks)
     columns = 1 + max(x for x, _ in at.values())
     rows = 1 + max(y for _, y in at.values())
     ax = plot_axes.axes(ax, (max(4.0, 1.9 * columns), max(2.0, 0.9 * rows + 0.6)))
-    for number, path in enumerate(workload.paths):
+    for number, path in enumerate(parts.paths):
         line = [at[name] for name in path.tasks if name in at]
         ax.plot(
             [x for x, _ in line],
@@ -68,20 +68,20 @@ def draw(workload: Workload, ax: Axes | None) -> Axes:
             label=clip(path.name, 40),
         )
     for name, (x, y) in at.items():
-        task = workload[name]
+        task = by_name[name]
         for before in task.after:
             _arrow(ax, at, before, name, f"x{task.every}" if task.every > 1 else "", "-")
         for before in task.reads:
             _arrow(ax, at, before, name, "", "--")
         text = clip(name, 20)
         if not task.after:
-            text += f"\n{task.rate or time_with_unit(task.period, workload.tick_ns)}"
+            text += f"\n{task.rate or time_with_unit(task.period, parts.tick)}"
         box = {**_ROUND, "edgecolor": plot_axes.INK, "linewidth": 1 if task.after else 2.4}
         ax.text(x, -y, text, ha="center", va="center", bbox=box, fontsize=8, zorder=3)
     ax.set_xlim(-0.6, columns - 0.4)
     ax.set_ylim(-rows + 0.3, 0.7)
     ax.axis("off")
-    if workload.paths:
+    if parts.paths:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), frameon=False, fontsize=8)
     return ax
 

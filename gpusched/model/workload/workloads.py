@@ -954,7 +954,7 @@ class Workload(NoArray, Tabular):
         """
         from gpusched.model.workload.link_picture import draw
 
-        return draw(self, ax)
+        return draw(self._parts(), ax)
 
     def in_one_thread(self) -> Workload:
         """Return a workload in which tasks that release each other are one task, run by one thread.
