@@ -15,6 +15,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import gpusched as gs
 from gpusched._draw import axes as plot
 
@@ -49,12 +51,10 @@ def example() -> dict[str, Any]:
 
 def bars(run: gs.WorkloadRun) -> list[tuple[int, int, int]]:
     """(task, start, end) of each interval in which a kernel runs, in ticks."""
-    if run.way == "streams":  # this model has kernels only
-        jobs = run.detail
-        return list(zip(jobs.task.tolist(), jobs.start.tolist(), jobs.end.tolist(), strict=True))
-    frame = run.detail.intervals.to_frame()
-    frame = frame[frame["what"] == "kernel"]
-    return [(int(row.task), int(row.start), int(row.end)) for row in frame.itertuples()]
+    ops, grain = run.detail.operations, run.grain
+    rows = np.flatnonzero(ops.what == 0)
+    times = (ops.first[rows] // grain, ops.end[rows] // grain)
+    return list(zip(ops.task[rows].tolist(), *(time.tolist() for time in times), strict=True))
 
 
 def verdict_text(answer: gs.WorkloadAnswer, run: gs.WorkloadRun, task: int) -> str:

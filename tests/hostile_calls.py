@@ -427,7 +427,7 @@ def arguments(name: str) -> dict[str, Any]:
     if name.startswith("FifoSimulation."):
         values["self"] = positional(_core.fifo_open)(*arguments("fifo_open").values())
     if name == "CudaDevice.run":
-        values["at"] = np.array([0, 50])
+        values |= {"at": np.array([0, 50]), "partitions": 1, "stream_partition": np.array([0, 0])}
     if name.startswith("hierarchy_"):
         system = {"blocks": [4, 0, 9], "threads": [64, 0, 96], "regs": [8, 0, 32]}
         system |= {"smem": [0, 0, 512], "stream": [0, 1, 2], "priority": [0, 0, -1]}

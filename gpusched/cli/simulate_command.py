@@ -21,7 +21,6 @@ from gpusched.cli.platform_options import (
     program_of,
 )
 from gpusched.cli.way_options import add_way, asked_way, not_applicable
-from gpusched.model.views.derived_view import listed, runs_on_cpu
 from gpusched.model.workload.time_units import time_with_unit
 
 if TYPE_CHECKING:
@@ -89,8 +88,6 @@ def run(options: argparse.Namespace) -> int:
     print(f"{headline(workload, platform)}\n")
     print(f"{found.label}: {len(found):,} jobs released before {released}, {late:,} late\n")
     print(f"{_table(found)}\n")
-    if absent := _not_simulated(found):
-        print(f"not simulated: {listed(absent)} (no GPU work)")
     print(found.why())
     if found.assumptions:
         print(titled("assumptions", found.assumptions))
@@ -105,30 +102,20 @@ def _table(found: WorkloadRun) -> str:
     from gpusched.comparison.workload_answer import known_at
 
     workload, worst, late = found.workload, found.worst, found.late_count
-    jobs, absent = np.bincount(found.task, minlength=len(workload)), _not_simulated(found)
+    jobs = np.bincount(found.task, minlength=len(workload))
     rows: list[Sequence[str]] = [("task", "jobs", "worst", "deadline", "late")]
     for i, task in enumerate(workload):
-        took, left_out = known_at(worst, i), task.name in absent
+        took = known_at(worst, i)
         rows.append(
             (
                 clip(task.name, 40),
-                "–" if left_out else f"{int(jobs[i]):,}",
+                f"{int(jobs[i]):,}",
                 "–" if took is None else time_with_unit(took, workload.tick_ns),
                 time_with_unit(task.deadline, workload.tick_ns),
-                "–" if left_out else f"{int(late[i]):,}",
+                f"{int(late[i]):,}",
             )
         )
     return columns(rows)
-
-
-def _not_simulated(found: WorkloadRun) -> list[str]:
-    """Names of the tasks without GPU work, where the simulated model leaves them out."""
-    jobs = np.bincount(found.task, minlength=len(found.workload))
-    return [
-        task.name
-        for task, count in zip(found.workload, jobs, strict=True)
-        if not count and task.offset < found.until and all(map(runs_on_cpu, task.segments))
-    ]
 
 
 def _check_output(path: str) -> None:

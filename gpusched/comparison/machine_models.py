@@ -681,7 +681,7 @@ def _channels(case: _Case, device: int, *, of_client: bool) -> int:
 
 
 _DIRECTIONS = {"in": 1, "out": 2, "both": 3}
-_MOST_ENGINES = 8
+_MOST_ENGINES = 31
 
 _ITEM_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "regs", "smem", "whole")
 
@@ -735,9 +735,15 @@ def _engines_of(models: DerivedModels, way: str, gpu: GPU | None) -> CopyEngines
     return models.platform.copy_engines
 
 
-def _engines(given: CopyEngines) -> int:
-    """The directions of copy engines, two bits for each."""
-    directions = engine_directions(given)
+def _engines(given: CopyEngines, streams: int) -> int:
+    """The directions of copy engines, two bits for each.
+
+    As a stream copies once at a time, there are no more alike than streams.
+    """
+    directions: list[str] = []
+    for direction in engine_directions(given):
+        if directions.count(direction) < streams:
+            directions.append(direction)
     if len(directions) > _MOST_ENGINES:
         raise ValueError(
             f"copy_engines: got {engines_text(given)}, expected at most {_MOST_ENGINES}"
@@ -761,7 +767,8 @@ def _device_columns(
 ) -> dict[str, Any]:
     """Kernels that run at once, and copy engines, of each device."""
     known = models.platform.gpu is not None
-    engines = [_engines(_engines_of(models, way, gpu if known else None)) for gpu in gpus]
+    count = len(models.workload)
+    engines = [_engines(_engines_of(models, way, gpu if known else None), count) for gpu in gpus]
     for task, own, room in zip(models.workload, programs, rooms, strict=True):
         for item in own.items:
             if item.kind == "copy" and not _serves(engines[room.device], item.inward):

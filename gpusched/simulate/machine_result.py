@@ -312,7 +312,7 @@ class MachineRun(Saved, Frozen):
 
     @property
     def origin(self) -> Int64Array:
-        """The instant from which the deadline and the response of each job count: int64 ``(jobs,)``."""
+        """The instant from which deadlines and responses of jobs count: int64 ``(jobs,)``."""
         jobs = self.jobs
         if self.sent is None:
             return jobs.arrival

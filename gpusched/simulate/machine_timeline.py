@@ -25,7 +25,6 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
 from gpusched.simulate.machine_usage import running_blocks
 
-
 _SHOWN = (300, 3000)  # bars of a picture: without ``until``, and with it
 _MOST_RELEASES = 600
 _MOST_CPUS = 256  # lanes

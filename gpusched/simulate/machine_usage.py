@@ -8,7 +8,6 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array
 
-
 __all__ = ["running_blocks", "shares"]
 
 Spans = tuple[Int64Array, Int64Array]

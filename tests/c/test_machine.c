@@ -401,7 +401,7 @@ static void test_refusals(void)
         {&s.model.until, INT64_MAX, "until", 0, GS_ERR_OVERFLOW},
         {&s.grids[0], -1, "grids", 0, GS_ERR_VALUE},
         {&s.engines[0], 3 << 2, "engines", 0, GS_ERR_VALUE},
-        {&s.engines[0], 1 << 16, "engines", 0, GS_ERR_VALUE},
+        {&s.engines[0], INT64_MAX, "engines", 0, GS_ERR_VALUE},
         {&s.engines[0], 1, "item_engine", 4, GS_ERR_VALUE},
         {&s.engines[0], 0, "item_engine", 1, GS_ERR_VALUE},
         {&s.period[1], 0, "period", 1, GS_ERR_VALUE},

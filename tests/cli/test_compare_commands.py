@@ -109,21 +109,17 @@ def test_check_has_three_statuses(folder: Path, name: str, method: str, status: 
     assert json.loads(text.stdout)["schedulable"] is answer.schedulable
 
 
-def test_simulate_says_which_tasks_it_leaves_out(folder: Path) -> None:
+def test_simulate_has_tasks_without_gpu_work_and_without_jobs(folder: Path) -> None:
     later = gs.Task("later", "80ms", [gs.CPU("1ms")], offset="2s")
     parts = [gs.CPU("1ms"), gs.CopyIn("1ms", by="cpu")]
     host = gs.Task("host", "80ms", parts)
     workload = gs.Workload.load(folder / "good.toml")
     (workload + gs.Workload([host, later], tick="us")).save(folder / "host.toml")
     command = ("simulate", "host.toml", *ORIN[:-1], "4", "--until", "1s", "--way")
-    for method in ("streams", "one_stream"):
+    for method in ("streams", "one_stream", "mpcp", "container"):
         done = run(folder, *command, method)
-        assert "\n\nnot simulated: host (no GPU work)\n" in done.stdout
-        assert re.search(r"^host +– +– +80ms +–$", done.stdout, re.MULTILINE)
+        assert re.search(r"^host +13 ", done.stdout, re.MULTILINE)
         assert re.search(r"^later +0 +– +80ms +0$", done.stdout, re.MULTILINE)
-    done = run(folder, *command, "mpcp")
-    assert "not simulated" not in done.stdout
-    assert re.search(r"^host +13 ", done.stdout, re.MULTILINE)
 
 
 def test_simulate_prints_the_assumptions_at_its_end(folder: Path) -> None:

@@ -630,28 +630,6 @@ def test_boxes_of_an_sm_do_not_cover_each_other() -> None:
             assert apart or end <= since or until <= start
 
 
-def test_streams_without_launches_do_not_name_a_context() -> None:
-    """A task without GPU work has no stream."""
-
-    def task(name: str, segment: gs.CPU | gs.Kernel) -> gs.Task:
-        return gs.Task(name, "10 ms", [segment], process=name if name != "c" else None)
-
-    kernel, copy = gs.Kernel("1 ms", blocks=2, threads=128), gs.CopyIn("1 ms")
-    a, b, c = task("a", kernel), task("b", kernel), task("c", gs.CPU("1 ms"))
-    a = a.replace(segments=[copy, kernel])  # which the simulation with CPUs does not have
-    platform = gs.Platform(cpus=3, gpu="Xavier", ring="cyclic")
-    for tasks in ([a, b], [a, b, c], [a, c, b], [c, a, b]):
-        workload = gs.Workload(tasks)
-        run = gs.observe(workload, platform, "time_slices", until="10 ms").detail
-        assert isinstance(run, gs.simulate.Hierarchy)
-        for by in ("sm", "stream"):
-            drawn = run._picture(by, None, 0, None)
-            named = {piece.label for piece in drawn.pieces if piece.name.startswith("slice of")}
-            assert named == {"a", "b"}
-        lanes = [lane.name for lane in hierarchy_timeline.trace(run).lanes]
-        assert lanes[-2:] == ["a", "b"]
-
-
 def test_names_that_begin_alike_are_told_apart() -> None:
     names = [f"void at::native::vectorized_elementwise_kernel<{k}>" for k in range(3)] + ["short"]
     launches = gs.Launches([0] * 4, 5, stream=range(4), name=names)

@@ -11,7 +11,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.io.block_log import BlockLog
-from gpusched.simulate import hierarchy_timeline
 
 pytestmark = pytest.mark.python
 
@@ -238,17 +237,3 @@ def test_trace_of_a_log_is_that_of_its_run(run: gs.simulate.Hierarchy, tmp_path:
     assert [(e["name"], e["ts"]) for e in kernels] == [
         (LAUNCHES.name[k], int(log.first[k])) for k in np.argsort(log.first, kind="stable")
     ]
-
-
-def test_colours_of_streams_are_those_of_a_workloads_tasks() -> None:
-    """Whichever starts first: colours by streams, as there are more kernels than colours."""
-    parts = [gs.Kernel("1ms", blocks=2, threads=64, name=f"k{i}") for i in range(6)]
-    tasks = [
-        gs.Task("late", "40ms", [gs.CPU("5ms"), gs.CopyIn("1us"), *parts]),
-        gs.Task("cpu", "40ms", [gs.CPU("1ms")]),
-        gs.Task("first", "40ms", parts),
-    ]
-    orin = gs.Platform("AGX Orin", cpus=3, ring="cyclic")
-    run = gs.observe(gs.Workload(tasks, tick="us"), orin, "time_slices")
-    keys = hierarchy_timeline.picture(run.detail, "sm", None, 0, None).keys
-    assert [(key.text, key.color) for key in keys] == [("late", 0), ("first", 1)]

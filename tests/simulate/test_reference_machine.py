@@ -94,9 +94,9 @@ def draws(task: int, job: int, item: int, block: int, whole: int) -> int:
 # Programs
 
 
-def steps(split: bool, *segments: Any) -> str:
+def steps(sections: bool, *segments: Any) -> str:
     items = items_of(workload(gs.Task("a", 99, segments))[0])
-    return " ".join(step.kind for step in program_of(items, sections_of(items, split)))
+    return " ".join(step.kind for step in program_of(items, sections_of(items) if sections else []))
 
 
 def test_steps_of_programs() -> None:
@@ -105,17 +105,16 @@ def test_steps_of_programs() -> None:
     calls = "BEGIN CALL CALL CALL WAIT END"
     assert steps(True, gs.CPU(1), into, one, out) == f"WORK {calls} STOP"
     assert steps(True, into, one, out, into, one, out) == f"{calls} {calls} STOP"
-    both = "BEGIN CALL CALL CALL CALL CALL CALL WAIT END STOP"
-    assert steps(False, into, one, out, into, one, out) == both
+    assert steps(False, into, one, out, into, one, out) == "CALL CALL CALL CALL CALL CALL WAIT STOP"
     assert steps(True, one, gs.CPU(1), out) == "BEGIN CALL WAIT END WORK BEGIN CALL WAIT END STOP"
     within = "BEGIN WORK CALL WAIT WORK END"
-    for split in (True, False):
-        chain = steps(split, by_cpu[0], one, by_cpu[1], by_cpu[0], one, by_cpu[1])
-        assert chain == f"{within} {within} STOP"
-        assert steps(split, into, by_cpu[0], one, by_cpu[1], out) == (
-            "BEGIN CALL WAIT WORK CALL WAIT WORK CALL WAIT END STOP"
-        )
-        assert steps(split, by_cpu[0], gs.CPU(1)) == "WORK WORK STOP"
+    chain = steps(True, by_cpu[0], one, by_cpu[1], by_cpu[0], one, by_cpu[1])
+    assert chain == f"{within} {within} STOP"
+    assert steps(True, into, by_cpu[0], one, by_cpu[1], out) == (
+        f"BEGIN CALL WAIT END {within} BEGIN CALL WAIT END STOP"
+    )
+    for sections in (True, False):
+        assert steps(sections, by_cpu[0], gs.CPU(1)) == "WORK WORK STOP"
 
 
 # Laws

@@ -96,4 +96,4 @@ def test_without_xarray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_examples_run() -> None:
     pytest.importorskip("xarray")
-    assert doctest.testmod(sweep_table).failed == 0
+    assert doctest.testmod(sweep_table, extraglobs={"gs": gs}).failed == 0

@@ -126,7 +126,7 @@ static int check_devices(gs_context_t *ctx, const model_t *m)
     if (status == GS_OK) {
         status = check_range(ctx, "engines", m->engines, m->devices, 0,
                              (INT64_C(1) << 2 * GS_SIMULATE_MACHINE_ENGINES) - 1,
-                             "the directions of at most 8 copy engines");
+                             "the directions of at most 31 copy engines");
     }
     for (int64_t d = 0; d < m->devices && status == GS_OK; d++) {
         for (int64_t left = m->engines[d]; left > 0 && status == GS_OK; left >>= 2) {

@@ -78,7 +78,7 @@ enum {
 enum { GS_SIMULATE_MACHINE_RING_FIFO = 0, GS_SIMULATE_MACHINE_RING_CYCLIC = 1 };
 
 /* Most copy engines of a device. */
-enum { GS_SIMULATE_MACHINE_ENGINES = 8 };
+enum { GS_SIMULATE_MACHINE_ENGINES = 31 };
 
 /* A share as a fraction, over / under. */
 typedef struct {
