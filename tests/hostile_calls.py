@@ -98,6 +98,8 @@ PROGRAM = {
 
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
+    "partitions": 1,
+    "stream_partition": np.array([0, 0]),
     "part": np.array([[0, 1]]),
     "part_sms": np.array([1, 1]),
     "before_begin": np.array([0, 0, 0]),
@@ -427,7 +429,7 @@ def arguments(name: str) -> dict[str, Any]:
     if name.startswith("FifoSimulation."):
         values["self"] = positional(_core.fifo_open)(*arguments("fifo_open").values())
     if name == "CudaDevice.run":
-        values |= {"at": np.array([0, 50]), "partitions": 1, "stream_partition": np.array([0, 0])}
+        values["at"] = np.array([0, 50])
     if name.startswith("hierarchy_"):
         system = {"blocks": [4, 0, 9], "threads": [64, 0, 96], "regs": [8, 0, 32]}
         system |= {"smem": [0, 0, 512], "stream": [0, 1, 2], "priority": [0, 0, -1]}

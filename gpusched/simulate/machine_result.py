@@ -352,7 +352,7 @@ class MachineRun(Saved, Frozen):
         >>> w = gs.Workload([gs.Task("a", 10, work)])
         >>> run = gs.observe(w, gs.Platform("RTX 3080", cpus=1), "streams", until=40).detail
         >>> {name: round(share, 2) for name, share in run.busy.items()}
-        {'CPU 0': 0.21, 'copies in': 0.11, 'kernels': 0.53, 'SMs': 0.26}
+        {'CPU 0': 0.21, 'copies': 0.11, 'kernels': 0.53, 'SMs': 0.26}
 
         "CPU 0" counts work, spinning and updates, "kernels" the time in which any kernel ran, and
         "SMs" the mean share of the SMs with blocks; the last one is missing where kernels are

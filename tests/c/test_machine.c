@@ -402,7 +402,7 @@ static void test_refusals(void)
         {&s.grids[0], -1, "grids", 0, GS_ERR_VALUE},
         {&s.engines[0], 3 << 2, "engines", 0, GS_ERR_VALUE},
         {&s.engines[0], INT64_MAX, "engines", 0, GS_ERR_VALUE},
-        {&s.engines[0], 1, "item_engine", 4, GS_ERR_VALUE},
+        {&s.engines[0], 2, "item_engine", 1, GS_ERR_VALUE},
         {&s.engines[0], 0, "item_engine", 1, GS_ERR_VALUE},
         {&s.period[1], 0, "period", 1, GS_ERR_VALUE},
         {&s.deadline[1], 0, "deadline", 1, GS_ERR_VALUE},
