@@ -43,7 +43,7 @@ static void read_devices(fuzz_t *f, system_t *s)
                                .reg_unit = 256,
                                .partitions = 4};
         s->grids[d] = fuzz_number(f, 0, 3);
-        s->engines[d] = ENGINES[fuzz_number(f, 0, 3)];
+        s->engines[d] = fuzz_one_in(f, 16) ? fuzz_number(f, 0, 15) : ENGINES[fuzz_below(f, 4)];
     }
     m->gpu = s->gpu;
     m->grids = s->grids;

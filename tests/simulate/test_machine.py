@@ -435,7 +435,7 @@ def test_refusals(way: str, options: dict[str, Any], message: str) -> None:
 def test_copies_need_an_engine_of_their_direction() -> None:
     for engines, message in (
         (0, "a: got copies on engines"),
-        (("out",), "expected one for each copy"),
+        (("out",), "expected an engine for copies in"),
     ):
         platform = gs.Platform(GPU, slowdown=None, copy_engines=engines)
         with pytest.raises(ValueError, match=message):
