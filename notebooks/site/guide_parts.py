@@ -94,9 +94,7 @@ def _ways(names: str) -> str:
     chosen = WAYS if names == "all" else [as_way(name) for name in names.split()]
     for way in chosen:
         test = "–" if way.test_method is None else f"`gs.{way.test_method.function}`"
-        played = (
-            f"`gs.simulate.{way.simulator}`" if way.simulator not in (None, "instances") else "–"
-        )
+        played = {"machine": "`gs.observe`", "host": "`gs.simulate.host`"}.get(way.simulator, "–")
         lines.append(f"| `{way.name}` | {way.title} | {test} | {played} |")
     return "\n".join(lines)
 

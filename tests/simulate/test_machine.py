@@ -432,14 +432,11 @@ def test_refusals(way: str, options: dict[str, Any], message: str) -> None:
         play_machine(ONE, gs.Platform(GPU, slowdown=None), way, until=50, **options)
 
 
-def test_copies_need_an_engine_of_their_direction() -> None:
-    for engines, message in (
-        (0, "a: got copies on engines"),
-        (("out",), "expected an engine for copies in"),
-    ):
-        platform = gs.Platform(GPU, slowdown=None, copy_engines=engines)
-        with pytest.raises(ValueError, match=message):
-            play_machine(ONE, platform, "streams", until=50)
+def test_copies_need_an_engine() -> None:
+    with pytest.raises(ValueError, match="a: got copies on engines"):
+        play_machine(ONE, gs.Platform(GPU, slowdown=None, copy_engines=0), "streams", until=50)
+    with pytest.raises(ValueError, match="expected an engine for copies in"):
+        gs.Platform(GPU, slowdown=None, copy_engines=("out",))
 
 
 def test_budgets_end_runs() -> None:
