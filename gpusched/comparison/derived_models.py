@@ -8,8 +8,6 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
 from gpusched._support.text import named
 from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.finer_ticks import (
@@ -36,12 +34,10 @@ from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_un
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.launches import Launches
 from gpusched.model.programs import Programs
 from gpusched.model.views.derived_view import (
     BatchView,
     ChainBatchView,
-    LaunchView,
     View,
     given_to_all,
     listed,
@@ -359,43 +355,16 @@ class DerivedModels:
 
         return self.once(("programs", form), make)
 
-    def launches(self, form: StreamForm, until: int) -> LaunchView:
-        """Launches of the jobs released before ``until``, in the given form of streams."""
-        streamed, said = self._streamed(form)
-        if form == "mps":
-            streamed = self._on_shares(streamed)
-        view = streamed.launches(
-            self.platform, until, streams="one" if form == "one_stream" else "task"
-        )
-        launches = view.launches
-        if form == "mps":
-            self.refuse_unknown_clients()
-            launches, more = self._as_clients(streamed, launches)
-            said = (*said, *more)
-        elif form in PART_SENTENCES:
-            launches = self.in_parts(form).confined(launches)
-        return LaunchView(launches, view.task, view.job, (*view.assumptions, *said))
-
-    def _as_clients(
-        self, workload: Workload, launches: Launches
-    ) -> tuple[Launches, tuple[str, ...]]:
-        """Launches whose contexts are clients of MPS: partitions of one context."""
-        processes, limits = self._clients(workload)
-        sms = self.gpu().sms
-        clients = launches.replace(
-            stream_context=np.zeros(launches.streams, np.int64),
-            stream_partition=launches.stream_context,
-            partition_limit=[limit if limit < sms else 0 for limit in limits],
-            partition_name=[str(name) for name in processes],
-        )
-        return clients, ("clients of MPS have queues in common and channels of their own",)
+    def share_unit(self, gpu: GPU) -> int:
+        """SMs to which shares of clients of MPS are rounded."""
+        return self._share_unit or share_unit(gpu.cc)
 
     def _clients(self, workload: Workload) -> tuple[list[str | None], list[int]]:
         """Processes that use the GPU, and the most SMs that each may occupy as a client of MPS."""
         users = [task for task in workload if not all(map(runs_on_cpu, task.segments))]
         processes = list(dict.fromkeys(task.process for task in users))
         shares, sms = dict(self.platform.mps or ()), self.gpu().sms
-        unit = self._share_unit or share_unit(self.gpu().cc)
+        unit = self.share_unit(self.gpu())
         return processes, [client_sms(shares.get(str(name), 100), sms, unit) for name in processes]
 
     def refuse_unknown_clients(self) -> None:
@@ -409,15 +378,6 @@ class DerivedModels:
         processes, limits = self._clients(workload)
         return [processes.index(workload[name].process) for name in names], limits
 
-    def _on_shares(self, workload: Workload) -> Workload:
-        """The workload in which kernels with a profile have their times on the SMs of shares."""
-        limits = self.share_limits()
-        return _with_block_times(
-            workload,
-            self.platform,
-            lambda task, of: of.block_on(limits[task.name]) if task.name in limits else None,
-        )
-
     def in_parts(self, way: PartForm, *, test: bool = False) -> TasksInParts:
         """The tasks in the green contexts or static partitions of the platform; see `in_parts`.
 
@@ -428,11 +388,6 @@ class DerivedModels:
             ("in_parts", way, free),
             lambda: in_parts(self.workload, self.platform, self.gpu(), way, free=free),
         )
-
-    def has_several_clients_in_a_part(self) -> bool:
-        """Whether a static partition of MPS has tasks of several processes."""
-        part, of_each = self.in_parts("mps_static").part, process_of_each(self.workload)
-        return len({of_each[name] for name in part}) > len(set(part.values()))
 
     def in_one_process(self) -> DerivedModels:
         """The models of the tasks as if all belonged to one process."""

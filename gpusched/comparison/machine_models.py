@@ -24,7 +24,7 @@ from gpusched.comparison.instances.instance_workloads import platform_of_instanc
 from gpusched.comparison.tasks_in_parts import PartForm
 from gpusched.model.gpu import GPU
 from gpusched.model.gpus.copy_engines import CopyEngines, engine_directions, engines_text
-from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_unit
+from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.views.derived_view import given_to_all, refuse_triggers, runs_on_cpu
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
@@ -250,7 +250,7 @@ def _mps(case: _Case) -> list[_Room]:
     for i, task in enumerate(case.workload):
         client, gpu, limit = of_each[task.name], case.gpu_of(i), 0
         if gpu is not None:
-            most = client_sms(shares.get(str(client), 100), gpu.sms, share_unit(gpu.cc))
+            most = client_sms(shares.get(str(client), 100), gpu.sms, case.models.share_unit(gpu))
             limit = most if most < gpu.sms else 0
         rooms.append(_Room(stream=i, owner=client, limit=limit))
     return rooms

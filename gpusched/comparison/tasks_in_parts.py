@@ -12,7 +12,6 @@ import numpy as np
 from gpusched._support.arguments import Int64Array
 from gpusched.comparison.instances.instance_workloads import task_in_instance
 from gpusched.model.gpu import GPU
-from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import runs_on_cpu
 from gpusched.model.workload.platforms import (
     Platform,
@@ -61,18 +60,6 @@ class TasksInParts:
         """The part of each of these tasks."""
         return np.array([self.part[name] for name in names], np.int64)
 
-    def confined(self, launches: Launches) -> Launches:
-        """Launches with a stream for each task, in partitions of one context."""
-        of_stream = self.part | self.copies_of
-        home = [of_stream[name] for name in launches.stream_name]
-        outside = max(home, default=-1) + 1 - len(self.sms)
-        return launches.replace(
-            stream_context=np.zeros(launches.streams, np.int64),
-            stream_partition=np.array(home, np.int64),
-            partition_sms=(*self.sms, *[None] * outside),
-            partition_name=[self._named(p) for p in range(len(self.sms) + outside)],
-        )
-
     def refuse_shared_channels(self, channels: int, *, balanced: bool) -> None:
         """Raise ValueError for more streams than channels (0: no limit).
 
@@ -97,10 +84,6 @@ class TasksInParts:
             "CUDA 13.1 on: workqueue='balanced', --workqueue balanced); streams that share a "
             "channel also wait for each other's kernels to start"
         )
-
-    def _named(self, part: int) -> str:
-        inside = self.part if part < len(self.sms) else self.copies_of
-        return " + ".join(name for name, of in inside.items() if of == part)
 
 
 def part_homes(

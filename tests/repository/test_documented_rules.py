@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_models import machine_model
+from gpusched.comparison.verdicts.gpu_rules import readings_of
 from gpusched.cuda.device import from_limits
 from gpusched.model.gpus.mps_shares import client_sms
 
@@ -98,6 +101,15 @@ def test_units_of_shares() -> None:
     assert [client_sms(gs.SMs(15), 132, unit) for unit in (1, 2)] == [15, 16]
     assert client_sms(100, 13, 2) == 13
     assert client_sms(1, 16, 2) == 1 and client_sms(gs.SMs(132), 132, 8) == 132
+
+
+def test_runs_round_shares_as_the_reading_says() -> None:
+    kernel = gs.Kernel(block_time="10ms", **one_per_sm("H100", 33))
+    w = gs.Workload([gs.Task("a", "100ms", [kernel])], "us")
+    models = DerivedModels(w, gs.Platform("H100", mps={"a": 25}))
+    found = [models, *(other for _, other in readings_of(models, "mps", run=True))]
+    limits = [machine_model(each, "mps", until=1).columns["limit"] for each in found]
+    assert [of.tolist() for of in limits if of is not None] == [[33], [32]]
 
 
 def test_a_verdict_that_depends_on_the_unit_is_conditional() -> None:
