@@ -251,7 +251,7 @@ def _found(
     """The simulated jobs, and the models that they are of: those in finer ticks, if needed."""
     inner = as_way(request.options.get("within", way.within)).name if way.name == "mig" else ""
     simulation = _machine
-    if way.name == "container" or request.options.get("stall"):
+    if way.simulator == "host" or request.options.get("stall"):
         simulation = _host
     elif way.name == "mig" and inner not in INSIDE:
         simulation = _instances
@@ -276,7 +276,7 @@ def _limits(watch: Watch) -> Budget | None:
 
 
 def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
-    """The container's server, and GCAPS with updates that stop the GPU: tasks on CPUs and a GPU.
+    """Ways that the machine does not play, and GCAPS with updates that stop the GPU.
 
     This simulation has no copy engines, no launches and no contexts of several tasks.
     """
