@@ -481,17 +481,20 @@ int gs_rt_lock_acquire(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job, int
     return died ? GS_RT_OWNER_DIED : GS_RT_OK;
 }
 
-int gs_rt_lock_release(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job)
+/* Enters the lock for a slot of this process; nothing is entered after an error. */
+static int enter_of(gs_rt_lock_t *self, int slot)
 {
     int status = check_slot(self, slot);
+    return status != GS_RT_OK ? status : enter(self->shared);
+}
+
+int gs_rt_lock_release(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job)
+{
+    int status = enter_of(self, slot);
     if (status != GS_RT_OK) {
         return status;
     }
     shared_t *s = self->shared;
-    status = enter(s);
-    if (status != GS_RT_OK) {
-        return status;
-    }
     if (atomic_load(&s->owner) != slot) {
         leave(s);
         return gs_rt_fail_number(GS_RT_ERR_STATE, "slot", slot, "the holder of the lock");
@@ -509,15 +512,11 @@ int gs_rt_lock_release(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job)
 
 int gs_rt_lock_leave(gs_rt_lock_t *self, int slot)
 {
-    int status = check_slot(self, slot);
+    int status = enter_of(self, slot);
     if (status != GS_RT_OK) {
         return status;
     }
     shared_t *s = self->shared;
-    status = enter(s);
-    if (status != GS_RT_OK) {
-        return status;
-    }
     s->slots[slot].waits = 0;
     GS_RT_GPU_LOCK_STORED(14);
     bool held = atomic_load(&s->owner) == slot;
