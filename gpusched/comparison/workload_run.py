@@ -34,8 +34,6 @@ from gpusched.model.workload.path import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.fifo_result import FifoRun
-from gpusched.simulate.hierarchy_result import Hierarchy
 from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.machine_result import MachineRun
 from gpusched.ways.way import WAYS, OptionValue, label_of
@@ -93,8 +91,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
         ``("CPUs not shared", "...")``. A miss is one of the program only if there is none.
     detail
         The result of the simulation: a ``MachineRun``, a ``HostRun``, or, for GPU instances that
-        are simulated one by one, an ``InstanceRuns``. It has the timelines. (Older files can have a
-        ``FifoRun`` or ``Hierarchy``.)
+        are simulated one by one, an ``InstanceRuns``. It has the timelines.
     seconds
         Wall-clock time of the call; not compared by ``==``.
     grain
@@ -108,7 +105,8 @@ class WorkloadRun(Tabular, Saved, Frozen):
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (
         GPU,
         InstanceRuns,
-        *InstanceRuns._PARTS,
+        HostRun,
+        *HostRun._PARTS,
         MachineRun,
         *MachineRun._PARTS,
     )
@@ -125,7 +123,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     now: int
     assumptions: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
-    detail: FifoRun | HostRun | Hierarchy | InstanceRuns | MachineRun = field(repr=False)
+    detail: HostRun | InstanceRuns | MachineRun = field(repr=False)
     seconds: float = field(compare=False)
     grain: int = 1
 
@@ -159,7 +157,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
             grain=given.grain(),
         )
         given.done()
-        instance(made.detail, (FifoRun, HostRun, Hierarchy, InstanceRuns, MachineRun), "detail")
+        instance(made.detail, (HostRun, InstanceRuns, MachineRun), "detail")
         for name, least, below in (
             ("task", 0, len(made.workload)),
             ("job", 0, 2**62),

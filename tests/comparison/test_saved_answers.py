@@ -458,7 +458,7 @@ HOSTILE = {
         (fields(until=-1), "until: got -1"),
         (fields(now=2**70), "now: got 1180591620717411303424"),
         (fields(assumptions={"tuple": [None]}), "assumptions[0]: got NoneType"),
-        (fields(detail=None), "detail: got NoneType, expected FifoRun or HostRun"),
+        (fields(detail=None), "detail: got NoneType, expected HostRun or InstanceRuns"),
         (lambda m: m.update({"task.npy": npy(np.array([0]))}), "job: got int64 of shape"),
         (lambda m: m.update({"task.npy": npy(np.array(0))}), "task: got int64 of shape ()"),
         (

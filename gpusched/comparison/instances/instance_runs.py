@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gpusched._support.arguments import instance
 from gpusched._support.saved import Frozen, Saved
 from gpusched._support.text import escape
-from gpusched.simulate.fifo_result import FifoRun
-from gpusched.simulate.hierarchy_result import Hierarchy
-from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.machine_result import MachineRun
 
 if TYPE_CHECKING:
@@ -20,12 +17,7 @@ if TYPE_CHECKING:
 
     from gpusched._draw.timeline import Timeline
 
-__all__ = ["InstanceRuns", "ModelRun"]
-
-ModelRun = FifoRun | HostRun | Hierarchy | MachineRun
-"""A run of the model of one instance."""
-
-_MODEL_RUNS = (FifoRun, HostRun, Hierarchy, MachineRun)
+__all__ = ["InstanceRuns"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,11 +33,11 @@ class InstanceRuns(Saved, Frozen):
 
     _KIND: ClassVar[str] = "InstanceRuns"
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (
-        *_MODEL_RUNS,
-        *(part for run in _MODEL_RUNS for part in run._PARTS),
+        MachineRun,
+        *MachineRun._PARTS,
     )
 
-    runs: Mapping[str, ModelRun]
+    runs: Mapping[str, MachineRun]
 
     def _fields(self) -> dict[str, Any]:
         return {"runs": dict(self.runs)}
@@ -56,7 +48,7 @@ class InstanceRuns(Saved, Frozen):
         instance(made.runs, dict, "runs")
         for name, run in made.runs.items():
             instance(name, str, "runs")
-            instance(run, _MODEL_RUNS, f"runs.{name}")
+            instance(run, MachineRun, f"runs.{name}")
         return made
 
     def plot(
@@ -117,17 +109,19 @@ class InstanceRuns(Saved, Frozen):
         """
         from gpusched._draw import chrome_trace
         from gpusched._draw.joined_timelines import joined
+        from gpusched.simulate import machine_timeline
 
-        traces = [(name, _trace(run), 0) for name, run in self.runs.items()]
+        traces = [(name, machine_timeline.trace(run), 0) for name, run in self.runs.items()]
         chrome_trace.write_timeline(joined(traces), path, tick)
 
     def _picture(self, unit: str | None, since: int, until: int | None) -> Timeline:
         from gpusched._draw.joined_timelines import joined
+        from gpusched.simulate import machine_timeline
 
         named, shift = [], 0
         for name, run in self.runs.items():
-            named.append((name, _picture(run, unit, since, until), shift))
-            shift += _colors(run)
+            named.append((name, machine_timeline.picture(run, unit, since, until), shift))
+            shift += len(run.name)
         return joined(named)
 
     def __repr__(self) -> str:
@@ -136,42 +130,3 @@ class InstanceRuns(Saved, Frozen):
     def _repr_html_(self) -> str:
         parts = (f"<p>{escape(name)}</p>{run._repr_html_()}" for name, run in self.runs.items())
         return "".join(parts)
-
-
-def _colors(run: ModelRun) -> int:
-    """Number of colours of a picture."""
-    if isinstance(run, Hierarchy):
-        return run.launches.streams
-    return len(run.name) if isinstance(run, MachineRun) else run.tasks.n
-
-
-def _picture(run: ModelRun, unit: str | None, since: int, until: int | None) -> Timeline:
-    from gpusched.simulate import (
-        fifo_timeline,
-        hierarchy_timeline,
-        host_timeline,
-        machine_timeline,
-    )
-
-    if isinstance(run, FifoRun):
-        return fifo_timeline.picture(run, unit, since, until)
-    if isinstance(run, Hierarchy):
-        return hierarchy_timeline.picture(run, "stream", unit, since, until)
-    if isinstance(run, MachineRun):
-        return machine_timeline.picture(run, unit, since, until)
-    return host_timeline.picture(run, unit, since, until)
-
-
-def _trace(run: ModelRun) -> Timeline:
-    from gpusched.simulate import (
-        fifo_timeline,
-        hierarchy_timeline,
-        host_timeline,
-        machine_timeline,
-    )
-
-    if isinstance(run, Hierarchy):
-        return hierarchy_timeline.trace(run)
-    if isinstance(run, MachineRun):
-        return machine_timeline.trace(run)
-    return fifo_timeline.trace(run) if isinstance(run, FifoRun) else host_timeline.trace(run)

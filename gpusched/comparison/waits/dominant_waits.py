@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpusched.comparison.instances.instance_runs import InstanceRuns, ModelRun
+from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.waits.host_task_waits import host_waits
 from gpusched.comparison.waits.machine_waits import (
     JobPart,
@@ -21,11 +21,14 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.machine_result import MachineRun
 
+Detail = HostRun | InstanceRuns | MachineRun
+"""The results that a run of a workload keeps."""
+
 __all__ = ["parts_of", "wait_sentence"]
 
 
 def wait_sentence(
-    detail: ModelRun | InstanceRuns,
+    detail: Detail,
     setting: MachineSetting,
     options: Mapping[str, Any],
     span: JobSpan,
@@ -65,7 +68,7 @@ def _alone(workload: Workload, platform: Platform, name: str) -> int:
 
 
 def parts_of(
-    detail: ModelRun | InstanceRuns,
+    detail: Detail,
     setting: MachineSetting,
     options: Mapping[str, Any],
     span: JobSpan,
@@ -76,23 +79,23 @@ def parts_of(
 
 
 def _of_task(
-    detail: ModelRun | InstanceRuns,
+    detail: Detail,
     setting: MachineSetting,
     options: Mapping[str, Any],
     span: JobSpan,
-) -> tuple[ModelRun | None, MachineSetting]:
+) -> tuple[HostRun | MachineRun | None, MachineSetting]:
     """The run that has the task, if there is one for each instance of a GPU, and its way."""
     if not isinstance(detail, InstanceRuns):
         return detail, setting
     within = replace(setting, way=str(options.get("within", setting.way)))
     for run in detail.runs.values():
-        if isinstance(run, MachineRun) and span.name in run.name:
+        if span.name in run.name:
             return run, within
     return None, within
 
 
 def _waits(
-    detail: ModelRun | InstanceRuns,
+    detail: Detail,
     setting: MachineSetting,
     options: Mapping[str, Any],
     span: JobSpan,
