@@ -174,6 +174,8 @@ def random_program(way: str, seed: int) -> MachineProgram:
     device = gs.GPU.preset("A30") if way == "mig" else gpu(rng)
     sms, cpus, n = device.sms, rng.randint(1, 3), rng.choice((1, 2, 3, 3, 4, 4))
     order, urgent = rng.sample(range(n), n), rng.sample(range(n), n)
+    if rng.random() < 0.3:  # some are equal
+        order = [rng.randrange(2) for _ in range(n)]
     has = {key: rng.random() < 0.4 for key in ("priority", "gpu", "level", "core", "process")}
     tasks = []
     for i in range(n):

@@ -230,6 +230,10 @@ def _of_processes(case: _Case) -> list[_Room]:
     return [_Room(stream=i, context=task.process or "") for i, task in enumerate(case.workload)]
 
 
+def _one_stream_of_processes(case: _Case) -> list[_Room]:
+    return [replace(room, stream=0) for room in _of_processes(case)]
+
+
 def _one_stream(case: _Case) -> list[_Room]:
     case.models._streamed("one_stream")
     return [_Room() for _ in case.workload]
@@ -339,7 +343,7 @@ MACHINE_WAYS: Mapping[str, _Way] = {
     "stgm": _Way("stgm", _stgm, sections=True),
     "srm": _Way("srm", _of_processes, cpu="global_edf", sections=True),
     "omlp": _Way("omlp", _of_processes, cpu="global_edf", sections=True),
-    "driver": _Way("driver", _of_processes, cpu="global_edf", sections=True),
+    "driver": _Way("driver", _one_stream_of_processes, cpu="global_edf"),
     "edf_serial": _Way("edf_serial", _of_processes, sections=True),
     "edf_parallel": _Way("frames", _own_streams),
     "pbs": _Way("frames", _own_streams),
@@ -365,6 +369,7 @@ def machine_model(
     cpu: str | None = None,
     sms: Any = None,
     server_core: int | None = None,
+    gpu_priority: Mapping[str, int] | None = None,
     lock: str = "fmlp",
     table: Any = None,
     repeat: int | None = None,
@@ -407,6 +412,8 @@ def machine_model(
         SMs of each task for "stgm": a list of sets, or a mapping by name.
     server_core
         Core of the server of "gpu_server"; None: one of its own.
+    gpu_priority
+        GPU priorities by names for "gcaps"; smaller is more urgent. Default: those of the workload.
     lock
         Lock of "srm": "fmlp" or "omlp".
     table, repeat
@@ -480,6 +487,9 @@ def machine_model(
     ]
     programs = _programs(case, way, lone=lone_copies == "section")
     columns = _task_columns(models, policy, cores, tails)
+    if gpu_priority is not None:
+        urgency = [gpu_priority[task.name] for task in workload]
+        columns["gpu_priority"] = deadline_ranks(np.array(urgency, np.int64))
     if not jitter:
         columns["jitter"] = np.zeros(len(workload), np.int64)
     columns |= _room_columns(case, rooms, of_client=channels_of_client, channels=channels)

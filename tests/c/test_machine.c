@@ -408,7 +408,6 @@ static void test_refusals(void)
         {&s.deadline[1], 0, "deadline", 1, GS_ERR_VALUE},
         {&s.offset[1], -1, "offset", 1, GS_ERR_VALUE},
         {&s.jitter[1], INT64_MAX, "jitter", 1, GS_ERR_OVERFLOW},
-        {&s.priority[1], 0, "priority", 1, GS_ERR_VALUE},
         {&s.core[1], 2, "core", 1, GS_ERR_VALUE},
         {&s.device[0], 1, "device", 0, GS_ERR_VALUE},
         {&s.stream[0], 2, "stream", 0, GS_ERR_VALUE},

@@ -522,12 +522,18 @@ class Omlp(Srm):
         return self.lend(m, self.let_wait(m) or changed)
 
 
-class Driver(Lock):
-    """Global EDF; sections in order of requests, at the deadlines of their jobs."""
+class Driver(Way):
+    """Global EDF; the GPU takes what is launched in the order of the launches, one at a time."""
 
     name = "driver"
     cpu = "global_edf"
-    boost = None
+
+    def room(self, m: Machine, task: int) -> Room:
+        return Room(stream="driver", context=m.workload[task].process)
+
+    def choose(self, m: Machine, device: Device) -> Context | None:
+        busy = [c for c in device.contexts.values() if c.has_work]
+        return busy[0] if busy and len(device.contexts) > 1 else device.owner
 
 
 class EdfSerial(Lock):

@@ -29,14 +29,19 @@
  *   gcaps        an update precedes and ends a section: one at a time, most urgent first, boosted,
  *                on the CPU of the thread. The most urgent open section owns the GPU, which stops
  *                during the first update of a more urgent one.
- *   mpcp, fmlp_plus, srm, omlp, driver, edf_serial: a lock; order by priority, first come first
- *                served (fmlp_plus, srm, driver), or by deadline. The holder is boosted (mpcp,
- *                fmlp_plus), inherits the most urgent key of those who wait (srm, omlp), or
- * neither. Under omlp at most as many requests as CPUs, that of the holder among them, are in a
- * FIFO queue; the others wait for a place by their keys. stgm         first come, first served for
- * each SM of the room; boosted from the request on. gpu_server   a thread above all others runs the
- * sections, most urgent client first; its overhead precedes the first one of a busy period, and
- * follows each. frames       kernels join by a table (batches).
+ *   mpcp         a lock, most urgent first; the holder is boosted.
+ *   fmlp_plus    a lock, first come, first served; the holder is boosted.
+ *   srm          a lock, first come, first served; the holder inherits the keys of those who wait.
+ *   omlp         as srm, but at most as many requests as CPUs, that of the holder among them, are
+ *                in the FIFO queue; the others wait for a place, most urgent first.
+ *   edf_serial   a lock, earliest deadline first.
+ *   driver       sections begin and end at once; all tasks have one stream.
+ *   stgm         first come, first served for each SM of the room; boosted from the request on.
+ *   gpu_server   a thread above all others runs the sections, most urgent client first; its
+ *                overhead precedes the first one of a busy period, and follows each.
+ *   frames       kernels join by a table (batches).
+ *
+ *   Under locks and driver the GPU goes to the context of the kernels.
  *
  * Order of an instant: blocks and copies end, work ends and the calls behind it, then the alarm of
  * the rule; releases; threads, grants, arrivals and joins until nothing changes, where a job that

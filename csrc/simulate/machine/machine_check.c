@@ -154,7 +154,6 @@ static int check_tasks(gs_context_t *ctx, const model_t *m)
     status = status != GS_OK ? status
                              : check_range(ctx, "priority", m->priority, m->n, 0, INT32_MAX,
                                            "a number of at least 0 below 2**31");
-    status = status != GS_OK ? status : check_different(ctx, "priority", m->priority, m->n);
     if (status == GS_OK && m->policy == GS_SIMULATE_MACHINE_PARTITIONED) {
         status = check_range(ctx, "core", m->core, m->n, 0, m->cpus - 1, "the index of a CPU");
     }

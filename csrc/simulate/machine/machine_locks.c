@@ -146,7 +146,8 @@ static bool grant_lock(state_t *self)
     return grant_to(self, self->holder < 0 ? first_request(self) : -1);
 }
 
-/* The context with a kernel that has joined: the holder's, as nobody else has one. */
+/* The context with a kernel that has joined: only the holder has one, or the head of the one
+ * stream. */
 static int64_t choose_busy(state_t *self, int64_t d)
 {
     const gs_simulate_machine_device_t *device = &self->device[d];
@@ -352,14 +353,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_omlp = {
     .inherits = true,
 };
 
-const gs_simulate_machine_rule_t gs_simulate_machine_driver = {
-    .init = init_lock,
-    .begin = begin_lock,
-    .end = end_lock,
-    .grant = grant_lock,
-    .choose = choose_busy,
-    .end_needs_cpu = true,
-};
+const gs_simulate_machine_rule_t gs_simulate_machine_driver = {.choose = choose_busy};
 
 const gs_simulate_machine_rule_t gs_simulate_machine_edf_serial = {
     .init = init_lock,

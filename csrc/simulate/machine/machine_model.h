@@ -93,7 +93,7 @@ typedef struct {
     const int64_t *deadline; /* from the arrival */
     const int64_t *offset;
     const int64_t *jitter;   /* most ticks from the arrival to the release, drawn */
-    const int64_t *priority; /* of the thread; smaller is more urgent, all different */
+    const int64_t *priority; /* of the thread; smaller is more urgent */
     const int64_t *core;     /* 0 .. cpus - 1; partitioned only */
     /* Programs: the items of task i are item_begin[i] .. item_begin[i + 1] - 1, its steps likewise.
      */

@@ -34,7 +34,6 @@ _OWN = ("CPU work", *OPERATIONS)
 _PLANNED = ("pbs", "edf_parallel")
 _FOR_GPU = {
     "gpu_server": "for the GPU server, which served {}",
-    "driver": "for the GPU, which {} had",
     "stgm": "for its SMs, which {} had",
     "edf_serial": "for its turn on the GPU, which {} had",
     "gcaps": "for its update of the run list",
@@ -268,6 +267,8 @@ class _OfJob:
             "stream": f"because the work of {name} was before it in the one stream of all tasks: "
             "give each task a stream (--way streams)"
             if self.way == "one_stream"
+            else f"for the GPU, which {name} had"
+            if self.way == "driver"
             else "because earlier work of its stream had not ended",
             "GPU": f"for the GPU, which {name} had"
             if alone
