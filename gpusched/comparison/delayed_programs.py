@@ -108,7 +108,7 @@ def cores_of_worst_fit(models: DerivedModels) -> list[int]:
     hosts = HostTasks(
         period=[task.period for task in tasks],
         cpu=[max(1, task.cpu_time) for task in tasks],
-        deadline=[task.deadline for task in tasks],
+        deadline=[min(task.deadline, task.period) for task in tasks],  # loads decide
         name=[task.name for task in tasks],
     )
     found: list[int] = analysis.partition(hosts, models.platform.cpus).hosts.core.tolist()

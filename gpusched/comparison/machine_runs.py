@@ -41,7 +41,7 @@ from gpusched.simulate.machine_run import MachineModel, run_machine
 from gpusched.ways.way import OptionValue, as_way
 
 __all__ = ["CHOSEN_CORES", "PLANNED", "MachineChoices", "job_columns", "machine_choices"]
-__all__ += ["machine_run", "needs_answer"]
+__all__ += ["machine_run", "needed_of_answer", "needs_answer"]
 
 PLANNED = ("pbs", "edf_parallel")
 """Ways that are played by the frames of a plan."""
@@ -69,6 +69,12 @@ class MachineChoices:
     said: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
     instances: tuple[str, ...] = ()  # names of devices
+
+
+def needed_of_answer(way: str, options: Mapping[str, OptionValue]) -> bool:
+    """Whether there is no run without an answer: it has the plan or the instances, or checks the
+    options that say where and how urgently GPU work runs."""
+    return way in (*PLANNED, "mig") or bool({"gpu_priority", "server"} & set(options))
 
 
 def needs_answer(models: DerivedModels, way: str) -> bool:
@@ -101,9 +107,11 @@ def machine_choices(
     elif not as_way(way).in_turns and any(task.kernels for task in models.workload):
         models.gpu()
     arguments: dict[str, Any] = {"channel_release": models.channel_release}
-    for name in ("mode", "ring", "queues"):
+    for name in ("ring", "queues"):
         if name in options:
             arguments[name] = options[name]
+    if mode := options.get("mode", getattr(as_way(way), "mode", None)):
+        arguments["mode"] = mode
     if has_whole_kernels(way):
         arguments["whole"] = True
     said: tuple[str, ...] = (_SAID,)
@@ -118,8 +126,9 @@ def machine_choices(
     detail = None if answer is None else answer.detail
     if isinstance(detail, Verdict):
         arguments |= _places(models, way, detail)
-    if isinstance(detail, GedfVerdict) and way == "srm":
-        arguments["lock"] = detail.lock
+    if way == "srm":
+        lock = detail.lock if isinstance(detail, GedfVerdict) else options.get("lock", "best")
+        arguments["lock"] = "fmlp" if lock == "best" else lock
     if isinstance(detail, MigAllocation):
         arguments |= _of_instances(models, detail)
         limits += (("chosen instances", "the instances of the tasks were chosen"),)
@@ -157,10 +166,13 @@ def machine_choices(
 
 
 def _places(models: DerivedModels, way: str, verdict: Verdict) -> dict[str, Any]:
-    """The SMs of each task, or the server's core, as a test chose them."""
+    """SMs, GPU priorities, or the server's core, as a test has them."""
     if way == "gpu_server" and verdict.server is not None:
         own = int(verdict.server) >= models.platform.cpus
         return {} if own else {"server_core": int(verdict.server)}
+    urgency = getattr(verdict.way, "gpu_priority", None)
+    if way == "gcaps" and urgency is not None:
+        return {"gpu_priority": dict(zip(verdict.hosts.name, urgency, strict=True))}
     if way != "stgm":
         return {}
     place = {name: i for i, name in enumerate(verdict.hosts.name)}

@@ -39,10 +39,10 @@ from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.machine_models import INSIDE
 from gpusched.comparison.machine_runs import (
     CHOSEN_CORES,
-    PLANNED,
     job_columns,
     machine_choices,
     machine_run,
+    needed_of_answer,
     needs_answer,
 )
 from gpusched.comparison.simulation_lengths import (
@@ -68,8 +68,6 @@ from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:
     from gpusched.comparison.instances.instance_runs import InstanceRuns
-    from gpusched.simulate.fifo_result import FifoRun
-    from gpusched.simulate.hierarchy_result import Hierarchy
     from gpusched.simulate.host_result import HostRun
 
 __all__ = ["Watch", "observe", "observed"]
@@ -99,7 +97,7 @@ class _Jobs:
     now: int
     said: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
-    detail: FifoRun | HostRun | Hierarchy | InstanceRuns | MachineRun
+    detail: HostRun | InstanceRuns | MachineRun
 
 
 def observe(
@@ -360,8 +358,8 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         refuse_many(models.workload, blocks_of, MOST_BLOCKS, "blocks")
     until = _until(models, watch, *works)
     answer = request.answer
-    if answer is None and way.name in (*PLANNED, "mig"):
-        answer = analyzed(models.given, way, request)  # it has the plan, or the instances
+    if answer is None and needed_of_answer(way.name, request.options):
+        answer = analyzed(models.given, way, request)
     elif answer is None and way.test is not None and needs_answer(models, way.name):
         with contextlib.suppress(ValueError, BudgetSpent):  # the usual deployment
             answer = analyzed(models.given, way, request)
@@ -383,7 +381,9 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
             models, way.name, choices, until=until, timeline=True, budget=None, stop=watch.stop
         )
     task, job, release, end = job_columns(run)
-    limits = (*choices.limits, *_profiles(models))
+    limits = choices.limits
+    if not as_way(way.name).in_turns:
+        limits += _profiles(models)
     return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
 
 

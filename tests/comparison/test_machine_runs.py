@@ -14,7 +14,6 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_models import machine_model
 from gpusched.comparison.machine_runs import machine_choices
 from gpusched.simulate import MachineRun
-from gpusched.simulate.machine_run import run_machine
 
 STEPS = enumeration("simulate.machine_step")
 ONE = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=8)
@@ -130,34 +129,90 @@ def test_sections_are_the_gpu_segments_of_host_tasks() -> None:
         assert [one for one in found if one] == expected, parts
 
 
-@pytest.mark.parametrize("lock", ["fmlp", "omlp"])
-def test_locks_of_srm_are_those_of_host_tasks(lock: str) -> None:
-    """Jobs end as in the simulation of tasks with GPU segments, if copies by CPUs begin and end
-    their sections: there a launch, and the end of a section, need no CPU."""
-    random, same = Random(lock), 0
+@pytest.mark.parametrize(
+    "played",
+    [
+        gs.ways.Srm(lock="fmlp"),
+        gs.ways.Srm(lock="omlp"),
+        gs.ways.Driver(mode="spin"),
+        gs.ways.Driver(mode="suspend"),
+    ],
+    ids=repr,
+)
+def test_ways_of_global_edf_are_those_of_host_tasks(played: gs.ways.Way) -> None:
+    """Jobs end as in the simulation of tasks with GPU segments. Under locks, copies by CPUs begin
+    and end the sections: there a launch, and the end of a section, need no CPU."""
+    random, same = Random(repr(played)), 0
+
+    def work(low: int, high: int) -> int:
+        return random.randint(1000 * low, 1000 * high)
+
     for _ in range(cases(60)):
         n = random.randint(2, 6)
-        periods = random.sample(range(20_000, 90_000), n)
         tasks = []
-        for i, period in enumerate(periods):
-            parts: list[gs.Segment] = [gs.CPU(random.randint(1000, 3000))]
+        for i, period in enumerate(random.sample(range(20_000, 90_000), n)):
+            parts: list[gs.Segment] = [gs.CPU(work(1, 3))]
             if random.random() < 0.8:
-                parts.append(gs.CopyIn(random.randint(1000, 2000), by="cpu"))
-                parts.append(gs.Kernel(random.randint(1000, 9000)))
-                parts.append(gs.CopyOut(random.randint(1000, 2000), by="cpu"))
-                parts.append(gs.CPU(random.randint(500, 1000)))
+                section: list[gs.Segment] = [gs.Kernel(work(1, 9))]
+                if played.name == "srm":
+                    into, out = (of(work(1, 2), by="cpu") for of in (gs.CopyIn, gs.CopyOut))
+                    section = [into, *section, out]
+                parts += [*section, gs.CPU(work(0, 1) + 1)]
             tasks.append(gs.Task(f"t{i}", period, parts, offset=random.randrange(9000)))
         workload, p = gs.Workload(tasks), gs.Platform(cpus=random.randint(1, 3))
-        model = machine_model(DerivedModels(workload, p), "srm", until=200_000, lock=lock)
-        jobs = run_machine(model, progress=False).jobs
+        run = gs.observe(workload, p, played, until=200_000)
+        assert isinstance(run.detail, MachineRun)
         hosts = workload.hosts(p, sms="all").tasks
-        host = gs.simulate.host(
-            hosts, p.cpus, gs.ways.Srm(lock=lock), until=200_000, progress=False
-        )
-        mine = sorted(zip(*(jobs[key].tolist() for key in ("task", "job", "end")), strict=True))
+        host = gs.simulate.host(hosts, p.cpus, played, until=200_000)
+        mine = sorted(zip(run.task.tolist(), run.job.tolist(), run.end.tolist(), strict=True))
         other = sorted(zip(host.task.tolist(), host.job.tolist(), host.end.tolist(), strict=True))
         same += mine == other
     assert same >= 0.95 * cases(60)  # what coincides has another order
+
+
+def test_options_of_ways_are_those_of_their_runs() -> None:
+    """The driver spins by default; GPU priorities and the server's core are checked and played."""
+    w = gs.Workload(
+        [gs.Task("a", 100, [gs.CPU(2), gs.Kernel(10)]), gs.Task("b", 100, [gs.CPU(20)])]
+    )
+    one = gs.Platform(cpus=1)
+    by_default, suspended = (
+        gs.observe(w, one, "driver"),
+        gs.observe(w, one, "driver", mode="suspend"),
+    )
+    assert (by_default.worst.tolist(), suspended.worst.tolist()) == ([12, 32], [12, 22])
+    apart = gs.Workload(
+        [gs.Task(name, 200, [gs.Kernel(10)], core=core) for core, name in enumerate("ab")]
+    )
+    two = gs.Platform(cpus=2)
+    for urgent, worst in (([0, 1], [10, 20]), ([1, 0], [20, 10])):
+        assert gs.observe(apart, two, "gcaps", gpu_priority=urgent).worst.tolist() == worst
+        row = gs.compare(apart, two, ways=[gs.ways.Gcaps(gpu_priority=urgent)])[0]
+        assert row.run is not None and row.run.worst.tolist() == worst
+    with pytest.raises(gs.NotApplicable, match="gpu_priority"):
+        gs.observe(apart, two, "gcaps", gpu_priority=[0])
+    with pytest.raises(gs.NotApplicable, match="server: got 0, expected none; its core is chosen"):
+        gs.observe(w, two, "gpu_server", server=0)
+
+
+def test_programs_that_tests_refuse_are_played() -> None:
+    """Equal priorities, and deadlines beyond periods on cores that are chosen."""
+    w = gs.Workload(
+        [gs.Task(n, 20, [gs.CPU(3), gs.Kernel(2)], deadline=30, priority=0) for n in "abc"]
+    )
+    for way in ("one_stream", "mpcp", "gpu_server", "edf_serial"):
+        run = gs.observe(w, gs.Platform(cpus=1), way, until=20)
+        assert sorted(run.worst.tolist()) == [5, 8, 11], way
+
+
+def test_measured_times_limit_only_runs_that_share_sms() -> None:
+    profile = {1: 90, 2: 50, 4: 30}
+    parts = [gs.Kernel(30, blocks=4, threads=1024, sms=profile)]
+    w = gs.Workload([gs.Task(n, 200, parts, deadline=70, core=0) for n in "abc"])
+    p = gs.Platform(gs.GPU(4, 1024, 8), cpus=1, slowdown=None)
+    assert [short for short, _ in gs.observe(w, p, "streams").limits] == ["times of all SMs"]
+    run = gs.observe(w, p, "mpcp")
+    assert run.limits == () and run.schedulable is False
 
 
 def test_the_gpu_switches_between_processes_under_a_lock() -> None:
