@@ -37,7 +37,7 @@
 #include "rt/wait_word.h"
 
 #define MAGIC 0x67735254u
-#define VERSION 1
+#define VERSION 2
 #define CHECK_NS 1000000
 
 /* Between two stores; a test lets processes die here. */
@@ -61,6 +61,8 @@ typedef struct {
     uint32_t version, order;
     _Atomic int32_t owner; /* a slot, or -1 */
     uint64_t tickets;
+    uint64_t
+        space; /* PID namespace of the processes, 0 if unknown: numbers mean nothing in others */
     pthread_mutex_t guard;
     slot_t slots[GS_RT_LOCK_SLOTS];
 } shared_t;
@@ -72,45 +74,48 @@ struct gs_rt_lock {
     int ceiling[GS_RT_LOCK_SLOTS], before[GS_RT_LOCK_SLOTS]; /* priorities of threads */
 };
 
-/* The start of a process in clock ticks, or -1: field 22 of its line in /proc. */
+/* The start of a process in clock ticks, field 22 of its line in /proc; 0 if it cannot be seen, -1
+ * without such a process. */
 static int64_t start_of(int32_t process)
 {
     char path[48] = "/proc/", line[1024];
     strcpy(gs_rt_number_text(path + strlen(path), process), "/stat");
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        return -1;
+        return errno == ENOENT ? -1 : 0;
     }
     ssize_t size = read(file, line, sizeof line - 1);
+    bool gone = size < 0 && errno == ESRCH;
     close(file);
     if (size <= 0) {
-        return -1;
+        return gone ? -1 : 0;
     }
     line[size] = 0;
     const char *at = strrchr(line, ')'); /* the name of the program may have spaces */
     for (int field = 2; at != NULL && field < 22; field++) {
         at = strchr(at + 1, ' ');
     }
-    return at == NULL ? -1 : strtoll(at, NULL, 10);
+    return at == NULL ? 0 : strtoll(at, NULL, 10);
 }
 
-/* Whether a process has ended and its files are closed. */
+/* Whether a process has ended and its files are closed. What cannot be seen has not ended: better
+ * that others wait than that two hold the lock. */
 static bool has_ended(int32_t process, int64_t born)
 {
     if (process == 0) {
         return true;
     }
-    if (process == (int32_t)getpid()) {
-        return false;
-    }
     int file = (int)syscall(SYS_pidfd_open, process, 0);
-    if (file < 0) {
-        return errno == ESRCH || start_of(process) != born;
+    if (file < 0 && errno == ESRCH) {
+        return true;
     }
     struct pollfd ended = {.fd = file, .events = POLLIN};
-    bool result = poll(&ended, 1, 0) == 1 || start_of(process) != born;
-    close(file);
-    return result;
+    bool result = file >= 0 && poll(&ended, 1, 0) == 1;
+    int64_t start = result ? 0 : start_of(process);
+    if (file >= 0) {
+        close(file);
+    }
+    return result || (start != 0 && born > 0 && start != born);
 }
 
 static int enter(shared_t *s)
@@ -197,6 +202,12 @@ static int look_after(shared_t *s)
     return GS_RT_OK;
 }
 
+static uint64_t space_of_processes(void)
+{
+    struct stat facts;
+    return stat("/proc/self/ns/pid", &facts) == 0 ? facts.st_ino : 0;
+}
+
 /* Maps the shared memory, whose file is locked meanwhile. */
 static int map_shared(int file, uint32_t order, shared_t **mapped)
 {
@@ -224,6 +235,7 @@ static int map_shared(int file, uint32_t order, shared_t **mapped)
         pthread_mutexattr_destroy(&attributes);
         s->version = VERSION;
         s->order = order;
+        s->space = space_of_processes();
         atomic_store(&s->owner, -1);
         if (error == 0) {
             atomic_store(&s->magic, MAGIC);
@@ -236,6 +248,10 @@ static int map_shared(int file, uint32_t order, shared_t **mapped)
     } else if (s->order != order) {
         status = gs_rt_fail_number(GS_RT_ERR_VALUE, "order", (int64_t)order,
                                    "the order with which the lock was made");
+    } else if (s->space != space_of_processes()) {
+        status = gs_rt_fail_number(GS_RT_ERR_VALUE, "PID namespace", (int64_t)space_of_processes(),
+                                   "that of the process that made the lock, else nobody sees "
+                                   "whether its holder lives (containers share it: --pid)");
     }
     if (status != GS_RT_OK) {
         munmap(s, sizeof *s);

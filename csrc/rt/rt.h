@@ -142,6 +142,8 @@ int64_t gs_rt_cpu_time(void);
 void gs_rt_log_close(gs_rt_log_t *log);
 
 /* Lock on the GPU, across threads and processes (Linux) --------------------------------------- */
+/* Its processes are those of one user and of one PID namespace: containers share the host's, or
+ * that of one of them. */
 
 enum {
     GS_RT_ORDER_PRIORITY = 0, /* MPCP: the most urgent request, then the earliest */

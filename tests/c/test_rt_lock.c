@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -352,6 +353,63 @@ static void threads(void)
 
 /* Refusals ------------------------------------------------------------------------------------ */
 
+/* Without a file to look with, a living holder keeps the lock; it passes on when the holder ends.
+ */
+static void no_files(void)
+{
+    gs_rt_lock_remove(name);
+    gs_rt_lock_t *lock = open_lock(GS_RT_ORDER_PRIORITY, 1000000);
+    int slot, talk[2], died = 0;
+    MU_CHECK(pipe(talk) == 0);
+    pid_t holder = fork();
+    if (holder == 0) {
+        bool held = gs_rt_lock_join(lock, 1, 0, &slot) == GS_RT_OK &&
+                    gs_rt_lock_acquire(lock, slot, NULL, 0, INT64_MAX) == GS_RT_OK;
+        _exit(!held || write(talk[1], "x", 1) != 1 || pause());
+    }
+    char one;
+    MU_CHECK(read(talk[0], &one, 1) == 1);
+    MU_CHECK(gs_rt_lock_join(lock, 2, 0, &slot) == GS_RT_OK);
+    struct rlimit before, none;
+    MU_CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    MU_CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    MU_CHECK(gs_rt_lock_acquire(lock, slot, NULL, 0, gs_rt_now() + 50000000) == GS_RT_TIMEOUT);
+    MU_CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    kill(holder, SIGKILL);
+    MU_CHECK(gs_rt_lock_acquire(lock, slot, NULL, 0, INT64_MAX) == GS_RT_OWNER_DIED);
+    waitpid(holder, &died, 0);
+    close(talk[0]);
+    close(talk[1]);
+    gs_rt_lock_close(lock);
+    gs_rt_lock_remove(name);
+}
+
+/* Numbers of processes mean nothing in another PID namespace, where this one cannot be watched. */
+static void other_namespace(void)
+{
+    gs_rt_lock_remove(name);
+    gs_rt_lock_t *lock = open_lock(GS_RT_ORDER_PRIORITY, 0);
+    int result = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWPID) != 0) { /* not permitted here */
+            _exit(0);
+        }
+        pid_t inner = fork();
+        if (inner == 0) {
+            gs_rt_lock_options_t options = {.name = name};
+            gs_rt_lock_t *other;
+            _exit(gs_rt_lock_open(&options, &other) != GS_RT_ERR_VALUE || other != NULL ||
+                  strncmp(gs_rt_error(), "PID namespace: got ", 19) != 0);
+        }
+        _exit(waitpid(inner, &result, 0) != inner || result != 0);
+    }
+    MU_CHECK(waitpid(child, &result, 0) == child && result == 0);
+    gs_rt_lock_close(lock);
+    gs_rt_lock_remove(name);
+}
+
 static void refusals(void)
 {
     gs_rt_lock_t *lock, *other;
@@ -516,6 +574,8 @@ int main(int count, char **arguments)
         order(GS_RT_ORDER_PRIORITY, 20);
     } else {
         refusals();
+        no_files();
+        other_namespace();
         threads();
         order(GS_RT_ORDER_PRIORITY, 200);
         order(GS_RT_ORDER_FIFO, 200);
