@@ -268,25 +268,31 @@ class Comparison(Tabular, Saved, Frozen):
         return comparison_text.table_of(self.rows, self.workload)
 
     def plot(
-        self, axes: AxesLike | None = None, *, tasks: Iterable[str] | None = None
+        self,
+        axes: AxesLike | None = None,
+        *,
+        tasks: Iterable[str] | None = None,
+        paths: Iterable[str] | None = None,
     ) -> AxesArray:
-        """Draw, for each task, the response bound and the worst observed response per way.
+        """Draw the bound and the worst observed time per way, for each path and each task.
+
+        Of the bound of a path, the light part is periods between readings.
 
         Parameters
         ----------
         axes
-            Matplotlib axes, one per drawn task. Default: those of a new figure.
-        tasks
-            Names of the tasks to draw. Default: the first twelve.
+            Matplotlib axes, one per drawn path and task. Default: those of a new figure.
+        tasks, paths
+            Names of the tasks and of the paths to draw. Default: the paths and then the tasks, the
+            first twelve of them.
 
         Returns
         -------
-        The axes.
+        The axes, those of paths first.
         """
         from gpusched.comparison import comparison_picture
 
-        names = self.workload.names[:12] if tasks is None else tuple(tasks)
-        return comparison_picture.plot(self.rows, self.workload, names, axes)
+        return comparison_picture.plot(self.rows, self.workload, tasks, paths, axes)
 
     # Reports
 
