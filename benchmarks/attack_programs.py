@@ -663,3 +663,14 @@ def launched(case: Case, rng: Random) -> Case:
     keys = ("launch_cpu", "graph_launch_cpu", "kernel_gap", "wake_latency")
     costs = {key: rng.choice((0, 0, 1, rng.randint(1, most))) for key in keys}
     return w.replace(tasks=tasks), p.replace(**costs)
+
+
+def delayed(case: Case, rng: Random) -> Case:
+    """The program with release jitter of some tasks, where the deadline leaves room for it."""
+    w, p = case
+    tasks = []
+    for task in w:
+        room = (min(task.deadline, task.period) - task.cpu_time) // 2
+        late = 0 if task.after or room < 1 or rng.random() < 0.3 else rng.randint(1, room)
+        tasks.append(task.replace(jitter=late) if late else task)
+    return w.replace(tasks=tasks), p

@@ -5,7 +5,7 @@ same runs (tests/simulate/test_machine.py) some hundred times as fast. Each boun
 whose bounds hold without conditions is attacked: random first releases, gaps, jitter, times and
 ties; half of the runs change the first releases of the one that came closest to a bound. Rows of
 pbs hold for the stated releases, and edf_parallel for the stated times, too. Every second program
-has launches with costs, in forms by task.
+has launches with costs, in forms by task; every third one release jitter.
 
     python benchmarks/bounds_attack.py [--count 300] [--runs 200] [--first 0] [--kind NAME ...]
         [--ways NAME ...] [--save]
@@ -23,7 +23,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from attack_programs import KINDS, Case, attack_program, launched
+from attack_programs import KINDS, Case, attack_program, delayed, launched
 from machine import describe
 from verdict_attack import (
     IN_CHANNELS,
@@ -145,6 +145,8 @@ def main() -> None:
             case = attack_program(kind, index)
             if index % 2:
                 case = launched(case, Random(f"launches {kind} {index}"))
+            if index % 3 == 0:
+                case = delayed(case, Random(f"jitter {kind} {index}"))
             case = whole_blocks(case)
         except ValueError:
             continue

@@ -5,7 +5,7 @@ job), read each other, have jitter, copies and kernels that share the SMs, on 1 
 played by the machine under each way whose test takes such tasks: with the cores of the answer, at
 random phases, with jitters and times at their ends and between. Compared with the answer are every
 release, every end, the results that wait, and the times of a random path, with phases that are any
-or given. So are the other ways with a thread for each group ("one"). The table says how close the
+or given. So are ways with a thread for each group ("one"). The table says how close the
 largest times come to their bounds. The tests run a small part of this.
 
     python benchmarks/pipeline_falsification.py [--programs 3000] [--seed 1] [--save]
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,13 +28,24 @@ from gpusched.comparison.machine_models import MACHINE_WAYS, machine_model
 from gpusched.comparison.machine_runs import PLANNED, machine_choices
 from gpusched.comparison.path_runs import TaskJobs, path_run
 from gpusched.simulate.machine_run import run_machine
-from gpusched.ways.way import as_way
+from gpusched.ways.way import Way, as_way
 
-APART = ("one_stream", "streams", "priority_streams", "mps", "time_slices")
+LOCKS = {
+    "mpcp": gs.ways.Mpcp(),
+    "mpcp (busy)": gs.ways.Mpcp(mode="busy"),
+    "mpcp (spin)": gs.ways.Mpcp(mode="spin"),
+    "fmlp_plus": gs.ways.FmlpPlus(),
+    "fmlp_plus (busy)": gs.ways.FmlpPlus(mode="busy"),
+    "gpu_server": gs.ways.GpuServer(),
+    "stgm": gs.ways.Stgm(),
+    "stgm (busy)": gs.ways.Stgm(mode="busy"),
+}
+NAMES = ("one_stream", "streams", "priority_streams", "mps", "time_slices")
+APART = {name: as_way(name) for name in NAMES} | LOCKS
 """Ways whose test takes tasks that others release."""
 
-ONE = ("mpcp", "fmlp_plus", "gpu_server", "gcaps", "stgm", "one_stream", "time_slices", "streams")
-"""Ways that are attacked with a thread for each group."""
+ONE = {name: as_way(name) for name in ("one_stream", "time_slices", "streams")} | LOCKS
+"""Ways that are attacked with a thread for each group; beside them gcaps, without jitter."""
 
 UNTIL = 400
 KINDS = ("latency", "reaction", "age", "held age")
@@ -125,11 +137,11 @@ def least(task: gs.Task) -> list[int]:
 
 
 def played(
-    w: gs.Workload, platform: gs.Platform, way: str, answer: Any, random: Random
+    w: gs.Workload, platform: gs.Platform, way: Way, answer: Any, random: Random
 ) -> dict[str, TaskJobs]:
     """The jobs of a run at random phases, with random jitters and times."""
     models = DerivedModels(w, platform)
-    chosen = machine_choices(models, way, options_of(as_way(way)), answer, UNTIL).arguments
+    chosen = machine_choices(models, way.name, options_of(way), answer, UNTIL).arguments
     if isinstance(answer.detail, gs.analysis.HolisticBound):  # also where it is not accepted
         chosen["cores"] = answer.detail.tasks.core.tolist()
     given = any(path.phases == "given" for path in w.paths)
@@ -160,7 +172,7 @@ def played(
             row.append((arrival, last))
         releases.append(row)
     model = machine_model(
-        models, way, until=4 * UNTIL, releases=releases, times=times, ties="draw", **chosen
+        models, way.name, until=4 * UNTIL, releases=releases, times=times, ties="draw", **chosen
     )
     run = run_machine(model, seed=random.randrange(2**30), progress=False)
     jobs_of = {}
@@ -217,22 +229,20 @@ def attack(seed: int, seen: dict[str, dict[str, float]], counts: Counter[str]) -
     random = Random(f"pipelines {seed}")
     w, platform = random_workload(random), random_platform(random)
     wrong: list[str] = []
-    try:
-        no_jitter = [t if t.after else t.replace(jitter=0) for t in w]
-        one = w.replace(tasks=no_jitter).in_one_thread()
-    except ValueError:
-        one = None
-    cases = [(way, w) for way in APART] + [(f"{way} (one)", one) for way in ONE if one is not None]
-    for label, workload in cases:
-        assert workload is not None
-        way = label.removesuffix(" (one)")
+    cases = [(label, way, w) for label, way in APART.items()]
+    with suppress(ValueError):
+        one = w.in_one_thread()
+        cases += [(f"{label}, one", way, one) for label, way in ONE.items()]
+        timed = one.replace(tasks=[task.replace(jitter=0) for task in one])
+        cases += [("gcaps, one", as_way("gcaps"), timed)]
+    for label, way, workload in cases:
         try:
-            answer = analyzed(DerivedModels(workload, platform), as_way(way), Request({}))
+            answer = analyzed(DerivedModels(workload, platform), way, Request(options_of(way)))
         except ValueError:
             continue
-        if not answer.bounded.all() or answer.conditions or way in PLANNED:
+        if not answer.bounded.all() or answer.conditions or way.name in PLANNED:
             continue
-        assert way in MACHINE_WAYS
+        assert way.name in MACHINE_WAYS
         counts[f"{label} programs"] += 1
         for _ in range(6):
             jobs = played(workload, platform, way, answer, random)

@@ -252,7 +252,7 @@ static const char *const ANALYSIS_TERM[] = {
     [GS_ANALYSIS_COMMON_OWN] = "own",       [GS_ANALYSIS_COMMON_COPY] = "copy",
     [GS_ANALYSIS_COMMON_KERNEL] = "kernel", [GS_ANALYSIS_COMMON_REQUEST] = "request",
     [GS_ANALYSIS_COMMON_LOWER] = "lower",   [GS_ANALYSIS_COMMON_SERVER] = "server",
-    [GS_ANALYSIS_COMMON_HIGHER] = "higher",
+    [GS_ANALYSIS_COMMON_HIGHER] = "higher", [GS_ANALYSIS_COMMON_RELEASE] = "release",
 };
 
 static const char *const ANALYSIS_DEMAND_VERDICT[] = {

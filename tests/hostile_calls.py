@@ -71,13 +71,14 @@ COMPLETION = np.array([[0, 1, 3, 4, 3, 4, 4, 6]])
 START = np.array([0, 1, 5, 6, 9, 10, 14, 15, 18])
 END = np.array([1, 5, 6, 9, 10, 14, 15, 18, 19])
 BATCH = np.array([1, 6, 1, 2, 1, 6, 1, 2, 1])
-# Two sets of three tasks and of two: period, deadline, priority, segments, cpu, copy in, kernel on
-# 1 or 2 SMs, copy out, and the number of tasks of each set.
+# Two sets of three tasks and of two: period, deadline, priority, segments, jitter, cpu, copy in,
+# kernel on 1 or 2 SMs, copy out, and the number of tasks of each set.
 HOSTS = (
     np.array([[60, 80, 120], [70, 90, 0]]),
     np.array([[60, 80, 90], [70, 90, 0]]),
     np.array([[0, 1, 2], [1, 0, 0]]),
     np.array([[1, 2, 0], [0, 1, 0]]),
+    np.array([[0, 0, 0], [0, 0, 0]]),
     np.array([[[3, 2, 0], [5, 1, 2], [10, 0, 0]], [[9, 0, 0], [5, 1, 0], [0, 0, 0]]]),
     np.array([[[1, 0], [2, 1], [0, 0]], [[0, 0], [2, 0], [0, 0]]]),
     np.array([[[[6, 4], [0, 0]], [[8, 5], [4, 3]], [[0, 0], [0, 0]]],
@@ -446,7 +447,7 @@ def arguments(name: str) -> dict[str, Any]:
     if name.startswith("HostSimulation."):
         values["self"] = positional(_core.host_open)(*arguments("host_open").values())
     if name in HOST_SIMULATION:
-        rows = ([[12, 9, 20]], [[12, 9, 20]], [[0, 1, 2]], [[1, 2, 0]])
+        rows = ([[12, 9, 20]], [[12, 9, 20]], [[0, 1, 2]], [[1, 2, 0]], [[0, 0, 0]])
         cpu, copy = [[[1, 1, 0], [0, 1, 1], [5, 0, 0]]], [[[1, 0], [1, 1], [0, 0]]]
         kernel = [[[[3, 2], [0, 0]], [[2, 2], [1, 1]], [[0, 0], [0, 0]]]]
         columns = (*rows, cpu, copy, kernel, copy, [3])

@@ -66,7 +66,20 @@ static int check_job(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t i,
     return status;
 }
 
-int gs_host_tasks_check(gs_context_t *ctx, const gs_host_tasks_t *hosts)
+static int check_jitter(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t i, bool takes)
+{
+    int64_t jitter = gs_host_tasks_jitter(hosts, i);
+    if (jitter != 0 && !takes) {
+        return gs_fail(ctx, GS_ERR_VALUE, "jitter", i, jitter,
+                       "0, since the model has no release jitter");
+    }
+    return jitter >= 0 && jitter < hosts->deadline[i]
+               ? GS_OK
+               : gs_fail(ctx, GS_ERR_VALUE, "jitter", i, jitter,
+                         "a time of at least 0 and below the deadline");
+}
+
+static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts, bool takes_jitter)
 {
     int64_t n = hosts->n, sum = 0;
     if (n < 1 || n > INT32_MAX) {
@@ -83,7 +96,8 @@ int gs_host_tasks_check(gs_context_t *ctx, const gs_host_tasks_t *hosts)
     for (int64_t i = 0; i < n; i++) {
         int status;
         if ((status = check_time(ctx, "period", i, hosts->period[i], 1)) != GS_OK ||
-            (status = check_time(ctx, "deadline", i, hosts->deadline[i], 1)) != GS_OK) {
+            (status = check_time(ctx, "deadline", i, hosts->deadline[i], 1)) != GS_OK ||
+            (status = check_jitter(ctx, hosts, i, takes_jitter)) != GS_OK) {
             return status;
         }
         if (hosts->segments[i] < 0 || hosts->segments[i] > hosts->width) {
@@ -95,4 +109,14 @@ int gs_host_tasks_check(gs_context_t *ctx, const gs_host_tasks_t *hosts)
         }
     }
     return GS_OK;
+}
+
+int gs_host_tasks_check(gs_context_t *ctx, const gs_host_tasks_t *hosts)
+{
+    return check(ctx, hosts, false);
+}
+
+int gs_host_tasks_check_jitter(gs_context_t *ctx, const gs_host_tasks_t *hosts)
+{
+    return check(ctx, hosts, true);
 }

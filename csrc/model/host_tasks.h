@@ -27,14 +27,30 @@ typedef struct {
     const int64_t *copy_in;  /* n rows of width (mhd) */
     const int64_t *kernel;   /* n rows of width rows of columns (e) */
     const int64_t *copy_out; /* n rows of width (mdh) */
+    /* n, or NULL: none. Arrivals are a period apart, releases up to so much later; deadlines count
+     * from arrivals. */
+    const int64_t *jitter;
 } gs_host_tasks_t;
 
 /* Refuses n outside 1..INT32_MAX, a width outside 0..INT32_MAX, columns outside 1..INT32_MAX,
  * periods and deadlines outside 1..GS_NEVER / 2 - 1, a number of GPU segments outside 0..width,
  * negative times, kernels that take longer on more SMs, jobs of length 0, and sets whose jobs (one
  * of every task, on one SM) take GS_NEVER / 2 or more together. Rows are tasks; entries beyond
- * segments[i] are ignored. */
+ * segments[i] are ignored. _check also refuses release jitter, _check_jitter one outside 0 ..
+ * deadline - 1. */
 int gs_host_tasks_check(gs_context_t *ctx, const gs_host_tasks_t *hosts);
+int gs_host_tasks_check_jitter(gs_context_t *ctx, const gs_host_tasks_t *hosts);
+
+static inline int64_t gs_host_tasks_jitter(const gs_host_tasks_t *hosts, int64_t i)
+{
+    return hosts->jitter == NULL ? 0 : hosts->jitter[i];
+}
+
+/* The time from the latest release of a job to its deadline. */
+static inline int64_t gs_host_tasks_window(const gs_host_tasks_t *hosts, int64_t i)
+{
+    return hosts->deadline[i] - gs_host_tasks_jitter(hosts, i);
+}
 
 static inline const int64_t *gs_host_tasks_cpu(const gs_host_tasks_t *hosts, int64_t i)
 {

@@ -364,6 +364,12 @@ def cpu_only(
 def _cpus(hosts: HostTasks, cpus: Any) -> int:
     """The number of CPUs, after a check of both arguments."""
     instance(hosts, HostTasks, "hosts")
+    if hosts.jitter.any():
+        at = tuple(int(i) for i in np.argwhere(hosts.jitter)[0])
+        raise ValueError(
+            f"jitter[{', '.join(map(str, at))}]: got {hosts.jitter[at]}, expected 0, since the "
+            "model has no release jitter"
+        )
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:
         raise ValueError(f"cpus: got {shown(m)}, expected 1 to 2**31 - 1 CPUs")

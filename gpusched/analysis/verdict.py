@@ -41,14 +41,22 @@ _TERM = {
     "lower": "GPU segments of less urgent tasks on its core",
     "server": "the GPU server on its core",
     "higher": "more urgent tasks on its core",
+    "release": "jitter of its release",
 }
 
 _LOWER_GCAPS = "updates by less urgent tasks on its core"
 
-_COLORS = {"own": 0, "copy": 4, "kernel": 1, "request": 3, "lower": 5, "server": 7, "higher": 2}
+_COLORS = {
+    **{"own": 0, "copy": 4, "kernel": 1, "request": 3, "lower": 5, "server": 7, "higher": 2},
+    "release": 6,
+}
 
+_RELEASES = "Releases of a task are at least a period apart"
+_DELAYED = (
+    "Arrivals of a task, from which deadlines count, are at least a period apart, releases at most "
+    "its jitter later"
+)
 _COMMON = (
-    "Releases of a task are at least a period apart, and segments take at most their given times.",
     "Tasks run on their assigned cores by fixed preemptive priorities, without further overhead.",
 )
 _MODE: dict[tuple[str | None, str], str] = {
@@ -171,7 +179,9 @@ its own segments.'
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
         kind = self.test if self.server is not None else self.way.family
-        found = [*_COMMON, methods()[self.test].summary]
+        releases = _DELAYED if self.hosts.jitter.any() else _RELEASES
+        said = f"{releases}, and segments take at most their given times."
+        found = [said, *_COMMON, methods()[self.test].summary]
         if (kind, self.mode) in _MODE:
             found.append(_MODE[kind, self.mode])
         if self.variant in _UNSOUND:

@@ -25,12 +25,18 @@ from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.placed_tests import run_test
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.core_choice import with_cores
+from gpusched.comparison.core_choice import CoreChoice, with_cores
 from gpusched.comparison.delayed_programs import delayed_programs
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.released_tasks import (
+    RELEASED,
+    links_of,
+    tested_with_links,
+    with_periods,
+)
 from gpusched.comparison.tasks_in_parts import PartForm
 from gpusched.comparison.verdicts.gpu_rules import readings_of
 from gpusched.comparison.verdicts.judgement import Found, judged
@@ -573,33 +579,41 @@ def _placed(derived: Callable[[DerivedModels], View[HostTasks]]) -> Callable[...
     def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         view, cpus, kept = derived(models), models.platform.cpus, request.allocation
         hosts = view.tasks
-        said = models.own_processes() if "own_processes" in way.premises else ()
+        links = links_of(models.workload, hosts)
+        said = () if links is None else (RELEASED,)
+        if "own_processes" in way.premises:
+            said = (*said, *models.own_processes())
         way = with_platform(way.replace(**options), models)
         if kept is None and not models.has_cores():
 
             def tested(stack: HostTasks, server: Int64Array | None) -> Verdict:
                 asked = way if server is None else way.replace(server=server)
-                return run_test(stack, asked, cpus, stop=request.stop)
+                found, _ = tested_with_links(
+                    stack, links, lambda sets: run_test(sets, asked, cpus, stop=request.stop)
+                )
+                return found
 
-            choice = models.once(
-                ("cores", way),
-                lambda: with_cores(
-                    hosts, cpus, tested, analysis.partition(hosts, cpus, way, stop=request.stop)
-                ),
-            )
+            def chosen() -> CoreChoice:
+                timed = with_periods(hosts, links)
+                first = analysis.partition(timed, cpus, way, stop=request.stop)
+                return with_cores(hosts, cpus, tested, first)
+
+            choice = models.once(("cores", way), chosen)
             kept, said = Allocation(choice.core, server=choice.server), (*said, choice.sentence)
         if kept is not None:
             hosts = hosts.replace(core=kept.core)
             way = way if kept.server is None else way.replace(server=kept.server)
-        answer = run_test(hosts, way, cpus, stop=request.stop)
-        return Found(answer, view, bool(answer.accepted), said)
+        answer, released = tested_with_links(
+            hosts, links, lambda tasks: run_test(tasks, way, cpus, stop=request.stop)
+        )
+        return Found(answer, view, bool(answer.accepted), said, released=released)
 
     return run
 
 
 def _locked(models: DerivedModels) -> View[HostTasks]:
     """The tasks of a way in which one of them at a time uses the GPU."""
-    return models.hosts("all", waits=False)
+    return models.hosts("all", waits=False, delayed=True)
 
 
 def with_platform(way: Way, models: DerivedModels) -> Way:
@@ -613,23 +627,33 @@ def with_platform(way: Way, models: DerivedModels) -> Way:
 
 def _stgm(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
     models, slower = models.side_by_side()
-    view = models.hosts("divided", waits=True)
+    view = models.hosts("divided", waits=True, delayed=True)
     cpus, sms = models.platform.cpus, models.gpu().sms
     asked = {key: value for key, value in options.items() if key != "apart"}
+    links = links_of(models.workload, view.tasks)
+
+    def released_by(hosts: HostTasks, said: tuple[str, ...], **more: Any) -> Found:
+        answer, released = tested_with_links(
+            hosts, links, lambda tasks: analysis.stgm(tasks, cpus, sms, stop=request.stop, **more)
+        )
+        said = said if links is None else (*said, RELEASED)
+        return Found(answer, view, bool(answer.accepted), said, slower, released=released)
+
     if (kept := request.allocation) is not None:
-        hosts = view.tasks.replace(core=kept.core, sm=kept.sm)
-        answer = analysis.stgm(hosts, cpus, sms, stop=request.stop, **asked)
-        return Found(answer, view, bool(answer.accepted), (), slower)
+        return released_by(view.tasks.replace(core=kept.core, sm=kept.sm), (), **asked)
     models.refuse_cores()
     apart = options.get("apart", True)
     ways = {"suspension": asked.pop("suspension", "jitter")}  # the allocation has one of its own
-    answer = analysis.stgm_allocate(view.tasks, cpus, sms, apart=apart, stop=request.stop, **asked)
-    if ways["suspension"] == "split" and (answer.hosts.core >= 0).all():
-        answer = analysis.stgm(answer.hosts, cpus, sms, stop=request.stop, **asked, **ways)
+    timed = with_periods(view.tasks, links)
+    answer = analysis.stgm_allocate(timed, cpus, sms, apart=apart, stop=request.stop, **asked)
     said = (
         "cores and SMs are chosen by a heuristic search (stgm_allocate), which may miss a choice",
     )
-    return Found(answer, view, bool(answer.accepted), said, slower)
+    placed = bool((answer.hosts.core >= 0).all())
+    if placed and (links is not None or ways["suspension"] == "split"):
+        hosts = view.tasks.replace(core=answer.hosts.core, sm=answer.hosts.sm)
+        return released_by(hosts, said, **asked, **ways)
+    return Found(answer, view, bool(answer.accepted) and links is None, said, slower)
 
 
 def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., Found]:

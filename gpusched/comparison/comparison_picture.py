@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,15 +64,16 @@ def plot(
 ) -> plot_axes.AxesArray:
     """One diagram for each named path and task; see ``Comparison.plot``."""
     shown = [row for row in rows if row.answer is not None or row.run is not None]
-    parts: list[Callable[[], _Panel]] = []
     given = tasks is not None or paths is not None
-    for name in [path.name for path in workload.paths] if not given else paths or ():
-        number = workload.paths.index(workload.path(name))
-        parts.append(lambda number=number: _of_path(shown, workload, number))
-    for name in workload.names if not given else tasks or ():
-        number = workload.names.index(workload[name].name)
-        parts.append(lambda number=number: _of_task(shown, workload, number))
-    panels = [part() for part in (parts if given else parts[:_MOST])]
+    drawn_paths = [path.name for path in workload.paths] if not given else list(paths or ())
+    drawn_tasks = workload.names if not given else tuple(tasks or ())
+    if not given:
+        drawn_paths = drawn_paths[:_MOST]
+        drawn_tasks = drawn_tasks[: _MOST - len(drawn_paths)]
+    places = [workload.paths.index(workload.path(name)) for name in drawn_paths]
+    numbers = [workload.names.index(workload[name].name) for name in drawn_tasks]
+    panels = [_of_path(shown, workload, i) for i in places]
+    panels += [_of_task(shown, workload, i) for i in numbers]
     count = max(1, len(panels))
     columns = min(2, count)
     lines = -(-count // columns)
@@ -106,11 +107,11 @@ def _of_path(rows: Sequence[Row], workload: Workload, i: int) -> _Panel:
     """Of a bound, what is not the work of its legs is periods between readings."""
     times = []
     for row in rows:
-        path, work = row.paths[i], None
-        if path.bound is not None and row.answer is not None:
+        found, work = row.paths[i], None
+        if found.bound is not None and row.answer is not None:
             legs = row.answer.paths[i].legs
-            work = min(path.bound, sum(leg.end - leg.earliest for leg in legs))
-        times.append(_Times(path.bound, work, path.bound is not None, path.observed))
+            work = min(found.bound, sum(leg.end - leg.earliest for leg in legs))
+        times.append(_Times(found.bound, work, found.bound is not None, found.observed))
     path = workload.paths[i]
     return _Panel(path.name, path.kind, path.deadline, times)
 

@@ -41,6 +41,7 @@ from gpusched.model.views.derived_view import (
     View,
     given_to_all,
     listed,
+    refuse_triggers,
     runs_on_cpu,
     uses_engine,
 )
@@ -313,21 +314,30 @@ class DerivedModels:
         waits: bool,
         split: bool = False,
         switches: bool = True,
+        delayed: bool = False,
     ) -> View[HostTasks]:
         """Jobs as CPU and GPU segments; ``waits``: copies wait for those of other tasks.
 
-        They need not where GPU segments exclude each other. ``split`` and ``switches`` as in
-        ``Workload.hosts``. On all SMs, kernels take exactly their stated times.
+        They need not where GPU segments exclude each other. ``delayed``: tasks may have release
+        jitter, and may release each other. The others as in ``Workload.hosts``. On all
+        SMs, kernels take exactly their stated times.
         """
         waits = waits and self._copies_wait
 
         def make() -> View[HostTasks]:
             workload = self.workload if sms == "divided" else self._stated(self.workload)
-            return workload.hosts(
-                self.platform, sms=sms, waits=waits, split=split, switches=switches
+            if not delayed:
+                refuse_triggers(workload)
+            return workload._hosts(
+                self.platform,
+                sms=sms,
+                waits=waits,
+                split=split,
+                switches=switches,
+                jitter=delayed,
             )
 
-        return self.once(("hosts", sms, waits, split, switches), make)
+        return self.once(("hosts", sms, waits, split, switches, delayed), make)
 
     def _stated(self, workload: Workload) -> Workload:
         """The workload with stated times of kernels on all SMs, which no waves round up."""

@@ -167,6 +167,8 @@ def text_of(hosts: HostColumns) -> str:
     more = ""
     if (hosts.deadline != hosts.period).any():
         more += f", deadline={hosts.deadline.tolist()}"
+    if hosts.jitter.any():
+        more += f", jitter={hosts.jitter.tolist()}"
     if "priority" not in hosts._derived:
         more += f", priority={hosts.priority.tolist()}"
     if hosts.offset.any():

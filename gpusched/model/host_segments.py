@@ -50,7 +50,7 @@ __all__ = [
 
 BoolArray = npt.NDArray[np.bool_]
 
-ROW_FIELDS = ("period", "deadline", "priority", "offset", "core", "segments")
+ROW_FIELDS = ("period", "deadline", "jitter", "priority", "offset", "core", "segments")
 """Fields with one number per task."""
 
 GPU_FIELDS = ("copy_in", "kernel", "copy_out")
@@ -186,6 +186,17 @@ def check_jobs(arrays: dict[str, Int64Array], is_task: BoolArray) -> None:
         raise OverflowError(f"cpu{at}: got jobs of 2**60 ticks or more in all, expected less")
 
 
+def check_jitter(arrays: dict[str, Int64Array], is_task: BoolArray) -> None:
+    """Refuse releases that may be as late as the deadline."""
+    late = is_task & (arrays["jitter"] >= arrays["deadline"])
+    if late.any():
+        at = _first(late)
+        raise ValueError(
+            f"jitter{list(at)}: got {arrays['jitter'][at]}, expected less than the deadline of "
+            f"{arrays['deadline'][at]}"
+        )
+
+
 def deadline_ranks(deadline: Int64Array, is_task: BoolArray | None = None) -> Int64Array:
     """Deadline-monotonic priorities, ties by index; 0 in unused rows."""
     keys = deadline if is_task is None else np.where(is_task, deadline, _LATEST)
@@ -295,6 +306,7 @@ class HostColumns(TaskSet):
 
     period: Int64Array
     deadline: Int64Array
+    jitter: Int64Array
     priority: Int64Array
     offset: Int64Array
     core: Int64Array
@@ -347,6 +359,7 @@ class HostColumns(TaskSet):
         shape = arrays["period"].shape
         rest = {
             "deadline": arrays["period"],
+            "jitter": same(0, shape),
             "offset": same(0, shape),
             "core": same(-1, shape),
             "sm": np.zeros((*shape, 0), np.bool_),
@@ -500,7 +513,7 @@ class HostColumns(TaskSet):
     def _columns(self) -> tuple[Int64Array, ...]:
         """The arrays as the core takes them, with an axis for the sets in any case; at their end
         ``sizes`` where the sets differ in size."""
-        rows = (self.period, self.deadline, self.priority, self.segments)
+        rows = (self.period, self.deadline, self.priority, self.segments, self.jitter)
         jobs = (self.cpu, self.copy_in, self.kernel, self.copy_out)
         if not self.is_stack:
             return tuple(array[None] for array in (*rows, *jobs))

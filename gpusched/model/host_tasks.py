@@ -26,6 +26,7 @@ from gpusched.model.host_segments import (
     ROW_FIELDS,
     HostColumns,
     blank_rows,
+    check_jitter,
     check_jobs,
     check_kernels,
     deadline_ranks,
@@ -55,6 +56,7 @@ class _Options(TypedDict, total=False):
     """The keyword arguments of `HostTasks` that say nothing of segments."""
 
     deadline: npt.ArrayLike | None
+    jitter: npt.ArrayLike
     priority: npt.ArrayLike | None
     offset: npt.ArrayLike
     core: npt.ArrayLike
@@ -112,7 +114,11 @@ class HostTasks(HostColumns):
         on more, give ``[9, 9]``. Beside kernels with lists, one number is the time on any number of
         SMs.
     deadline
-        Relative deadline (D). Default: the period.
+        Relative deadline (D), from the arrival of a job. Default: the period.
+    jitter
+        Most time from the arrival of a job to its release (J), less than the deadline; ``period``
+        is then the minimum time between two arrivals. Default: 0. What has no release jitter in its
+        model refuses other values.
     priority
         Priority; a smaller number is a higher priority. Default: deadline-monotonic, ties broken
         by index. Equal priorities are accepted here, but refused by tests and simulations of fixed
@@ -175,6 +181,7 @@ class HostTasks(HostColumns):
         copy_out: Times = 0,
         *,
         deadline: npt.ArrayLike | None = None,
+        jitter: npt.ArrayLike = 0,
         priority: npt.ArrayLike | None = None,
         offset: npt.ArrayLike = 0,
         core: npt.ArrayLike = -1,
@@ -209,6 +216,7 @@ class HostTasks(HostColumns):
         row: dict[str, Any] = {
             "period": period,
             "deadline": period if deadline is None else deadline,
+            "jitter": jitter,
             "priority": 0 if priority is None else priority,
             "offset": offset,
             "core": core,
@@ -244,6 +252,7 @@ class HostTasks(HostColumns):
             arrays["kernel"] = np.ascontiguousarray(largest)
         check_kernels(arrays["kernel"])
         check_jobs(arrays, is_task)
+        check_jitter(arrays, is_task)
         if priority is None:
             arrays["priority"] = deadline_ranks(arrays["deadline"], is_task)
         for key, values in (arrays | {"sm": chosen, "sizes": counts}).items():
@@ -399,9 +408,9 @@ class HostTasks(HostColumns):
         so a task with k GPU segments has k + 1 rows; the GPU segment is missing in the last row.
         The columns are ``set`` (for a stack), ``task``, ``name``, ``segment``; ``cpu``,
         ``copy_in``, ``kernel_1`` to ``kernel_K`` (the kernel's time on 1 to K SMs), ``copy_out``;
-        and, equal in all rows of a task, ``period``, ``deadline``, ``priority``, ``offset``,
-        ``core`` (missing if unassigned), ``sm`` (a tuple of SM indices), ``sms`` (M) and ``width``
-        (w).
+        and, equal in all rows of a task, ``period``, ``deadline``, ``jitter``, ``priority``,
+        ``offset``, ``core`` (missing if unassigned), ``sm`` (a tuple of SM indices), ``sms`` (M)
+        and ``width`` (w).
 
         >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1)], [5]])
         >>> hosts.to_frame()[["task", "cpu", "kernel_1", "period"]].values.tolist()

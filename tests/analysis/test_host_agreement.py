@@ -22,23 +22,23 @@ nothing = bytearray(1)  # never asks a call to stop
 
 
 def columns(stack):
-    """The core's form of hosts: a tuple of eight arrays, for sets of equally many tasks."""
+    """The core's form of hosts: a tuple of nine arrays, for sets of equally many tasks."""
     sets, n = len(stack), len(stack[0])
     width = max(t.eta for tasks in stack for t in tasks)
     k = max((len(e) for tasks in stack for t in tasks for _, e, _ in t.gpu), default=1)
-    period, deadline, priority, segments = (np.zeros((sets, n), np.int64) for _ in range(4))
+    period, deadline, priority, segments, jitter = (np.zeros((sets, n), np.int64) for _ in "12345")
     cpu = np.zeros((sets, n, width + 1), np.int64)
     copy_in, copy_out = (np.zeros((sets, n, width), np.int64) for _ in range(2))
     kernel = np.zeros((sets, n, width, k), np.int64)
     for s, tasks in enumerate(stack):
         for i, t in enumerate(tasks):
             period[s, i], deadline[s, i], priority[s, i] = t.T, t.D, t.prio
-            segments[s, i] = t.eta
+            segments[s, i], jitter[s, i] = t.eta, t.J
             cpu[s, i, : t.eta + 1] = t.cpu
             for j, (a, e, b) in enumerate(t.gpu):
                 copy_in[s, i, j], copy_out[s, i, j] = a, b
                 kernel[s, i, j] = e + [e[-1]] * (k - len(e))
-    return period, deadline, priority, segments, cpu, copy_in, kernel, copy_out
+    return period, deadline, priority, segments, jitter, cpu, copy_in, kernel, copy_out
 
 
 def cores(stack):
@@ -61,13 +61,14 @@ def same(answer, results):
         assert terms[s].tolist() == expected
 
 
-def stacks(seed, count, cpus, sms):
+def stacks(seed, count, cpus, sms, jitter=False):
     """Stacks of 8 random sets of 1 to 6 tasks."""
     rng = random.Random(seed)
     for _ in range(cases(count)):
         n = rng.randint(1, 6)
         load = rng.choice([(30, 90), (60, 200), (200, 900)])
-        yield [random_set(rng, n, cpus, sms, T=load, least=rng.randint(0, 1)) for _ in range(8)]
+        options = {"T": load, "least": rng.randint(0, 1), "jitter": jitter and rng.random() < 0.7}
+        yield [random_set(rng, n, cpus, sms, **options) for _ in range(8)]
 
 
 OPTIONS = {
@@ -96,7 +97,7 @@ def test_stgm(busy, paper, split):
     variant = ("sound", "printed", "printed_h")[paper]
     cpus, sms = OPTIONS["cpus"], 4
     fine = 0
-    for stack in [[A], *stacks(f"stgm {busy} {paper}", 40, cpus, sms)]:
+    for stack in [[A], *stacks(f"stgm {busy} {paper}", 40, cpus, sms, not paper)]:
         options = {"mode": busy, "variant": paper, "jitter": not split}
         answer = placed(stack, "stgm", sm=sm_sets(stack, sms), **options)
         same(answer, [ht.stgm(tasks, bool(busy), variant, split=split) for tasks in stack])
@@ -133,7 +134,7 @@ def test_unknown_ways_and_modes(change, message):
 def test_mpcp(mode, sms, way):
     name = ("suspend", "busy", "spin")[mode]
     fine = 0
-    for stack in [[A], *stacks(f"mpcp {mode}", 40, 3, 2)]:
+    for stack in [[A], *stacks(f"mpcp {mode}", 40, 3, 2, True)]:
         answer = placed(stack, "mpcp", sms=sms, mode=mode, **bounds_by(way))
         same(answer, [ht.mpcp(tasks, name, sms, *way) for tasks in stack])
         fine += answer[0].sum()
@@ -145,7 +146,7 @@ def test_mpcp(mode, sms, way):
 @pytest.mark.parametrize("paper", [0, 1])
 def test_fmlp_plus(busy, paper, way):
     fine = 0
-    for stack in [[A], *stacks(f"fmlp {busy} {paper}", 40, 3, 2)]:
+    for stack in [[A], *stacks(f"fmlp {busy} {paper}", 40, 3, 2, not paper)]:
         answer = placed(stack, "fmlp_plus", mode=busy, variant=paper, **bounds_by(way))
         variant = "code" if paper else "sound"
         same(answer, [ht.fmlp_plus(tasks, bool(busy), variant, 2, *way) for tasks in stack])
@@ -158,7 +159,7 @@ def test_fmlp_plus(busy, paper, way):
 def test_gpu_server(eps, way):
     rng = random.Random(eps)
     fine = 0
-    for stack in [[A], *stacks(f"server {eps}", 40, 3, 2)]:
+    for stack in [[A], *stacks(f"server {eps}", 40, 3, 2, True)]:
         server = [rng.randint(0, 3) for _ in stack]
         options = {"server": np.array(server, np.int64), "server_overhead": eps}
         answer = placed(stack, "gpu_server", **options, **bounds_by(way))
@@ -184,7 +185,7 @@ def test_gpu_server(eps, way):
 def test_partition(test, mode, name):
     eps = 2 if name == "server" else 0
     fine = 0
-    for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2)]:
+    for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2, True)]:
         for cpus in (1, 2, 3):
             answer = _core.host_partition(
                 *(columns(stack), None, None, None, None),

@@ -160,7 +160,7 @@ def test_ties_are_refused():
         ht.stgm([lone(0, 1, [1]), lone(1, 1, [1])])
 
 
-def random_set(rng, n, cpus, sms, T=(60, 200), columns=3, least=0):
+def random_set(rng, n, cpus, sms, T=(60, 200), columns=3, least=0, jitter=False):
     """Tasks with one to three GPU segments or none, lightly loaded; least: of copies, kernels."""
     prio = rng.sample(range(3 * n), n)
     tasks = []
@@ -179,9 +179,10 @@ def random_set(rng, n, cpus, sms, T=(60, 200), columns=3, least=0):
         period = rng.randint(*T)
         own = set(rng.sample(range(sms), rng.randint(1, sms))) if eta else set()
         deadline = period if rng.random() < 0.5 else rng.randint(period // 2, period)
-        tasks.append(Task(period, cpu, gpu, deadline, prio[i], rng.randrange(cpus), own))
+        J = rng.choice([0, rng.randrange(deadline // 2)]) if jitter else 0
+        tasks.append(Task(period, cpu, gpu, deadline, prio[i], rng.randrange(cpus), own, J))
         if tasks[-1].C + tasks[-1].G(1) == 0:
-            return random_set(rng, n, cpus, sms, T, columns, least)
+            return random_set(rng, n, cpus, sms, T, columns, least, jitter)
     return tasks
 
 

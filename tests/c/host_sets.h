@@ -35,7 +35,7 @@ static inline gs_host_tasks_t hosts_of(const host_set_t *s)
 {
     return (gs_host_tasks_t){s->n,        MOST_SEGMENTS, MOST_SMS,    s->period,
                              s->deadline, s->priority,   s->segments, s->cpu,
-                             s->copy_in,  s->kernel,     s->copy_out};
+                             s->copy_in,  s->kernel,     s->copy_out, NULL};
 }
 
 static inline gs_analysis_common_answer_t answer_of(host_set_t *s)

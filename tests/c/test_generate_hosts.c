@@ -119,7 +119,8 @@ static void test_sets(void)
                                  set.cpu[0],
                                  set.copy_in[0],
                                  set.kernel[0][0],
-                                 set.copy_out[0]};
+                                 set.copy_out[0],
+                                 NULL};
         MU_CHECK(gs_host_tasks_check(&ctx, &hosts) == GS_OK);
     }
 }

@@ -153,13 +153,20 @@ static void test_chains(void)
 
 typedef struct {
     gs_host_tasks_t hosts;
-    int64_t period[2], deadline[2], priority[2], segments[2], cpu[6], copies[4], kernel[8];
+    int64_t period[2], deadline[2], priority[2], segments[2], jitter[2], cpu[6], copies[4],
+        kernel[8];
 } hosts_t;
 
 static int hosts(gs_context_t *ctx, void *given)
 {
     const hosts_t *self = given;
     return gs_host_tasks_check(ctx, &self->hosts);
+}
+
+static int delayed_hosts(gs_context_t *ctx, void *given)
+{
+    const hosts_t *self = given;
+    return gs_host_tasks_check_jitter(ctx, &self->hosts);
 }
 
 static void test_hosts(void)
@@ -181,7 +188,8 @@ static void test_hosts(void)
                                    self.cpu,
                                    self.copies,
                                    self.kernel,
-                                   self.copies};
+                                   self.copies,
+                                   self.jitter};
     const refused_t wrong[] = {
         {&self.hosts.n, 0, "tasks", -1, GS_ERR_VALUE},
         {&self.hosts.n, above, "tasks", -1, GS_ERR_VALUE},
@@ -195,12 +203,19 @@ static void test_hosts(void)
         {&self.deadline[1], late, "deadline", 1, GS_ERR_OVERFLOW},
         {&self.segments[1], -1, "segments", 1, GS_ERR_VALUE},
         {&self.segments[1], 3, "segments", 1, GS_ERR_VALUE},
+        {&self.jitter[1], 1, "jitter", 1, GS_ERR_VALUE}, /* has no place in most models */
         {&self.cpu[1], -1, "cpu", 0, GS_ERR_VALUE},
         {&self.cpu[3], 0, "cpu", 1, GS_ERR_VALUE}, /* a job of no ticks */
         {&self.cpu[1], late, "cpu", 0, GS_ERR_OVERFLOW},
         {&self.kernel[1], 5, "kernel", 0, GS_ERR_VALUE}, /* longer on more SMs */
     };
     refuse_each(wrong, sizeof wrong / sizeof *wrong, hosts, &self);
+    const refused_t late_releases[] = {
+        {&self.jitter[0], -1, "jitter", 0, GS_ERR_VALUE},
+        {&self.jitter[1], 25, "jitter", 1, GS_ERR_VALUE}, /* at the deadline */
+    };
+    self.jitter[0] = 19;
+    refuse_each(late_releases, sizeof late_releases / sizeof *late_releases, delayed_hosts, &self);
 }
 
 int main(void)

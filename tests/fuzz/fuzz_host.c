@@ -208,7 +208,7 @@ static void check_weaker(fuzz_t *f, const case_t *c, const verdict_t *v)
     other.set.hosts = (gs_host_tasks_t){
         c->set.hosts.n,     c->set.hosts.width, c->set.hosts.columns, other.set.period,
         other.set.deadline, other.set.priority, other.set.segments,   other.set.cpu,
-        other.set.copy_in,  other.set.kernel,   other.set.copy_out};
+        other.set.copy_in,  other.set.kernel,   other.set.copy_out,   NULL};
     other.jitter = true;
     other.fixed_point = GS_ANALYSIS_CONTEXTS_ONE_PASS;
     verdict_t weaker;

@@ -50,7 +50,7 @@ static inline void fuzz_hosts_read(fuzz_t *f, fuzz_hosts_t *s, bool implicit)
     s->hosts = (gs_host_tasks_t){n,           width,       1 + fuzz_below(f, FUZZ_HOSTS_SMS),
                                  s->period,   s->deadline, s->priority,
                                  s->segments, s->cpu,      s->copy_in,
-                                 s->kernel,   s->copy_out};
+                                 s->kernel,   s->copy_out, NULL};
     for (int64_t i = 0; i < n; i++) {
         int64_t period = periods[fuzz_below(f, 16)];
         s->period[i] = fuzz_time(f, period, period);

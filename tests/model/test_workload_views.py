@@ -432,7 +432,12 @@ def test_hosts_without_gpu_segments() -> None:
 )
 def test_hosts_refuse_what_they_cannot_express(facts: Any, text: str) -> None:
     with pytest.raises(ValueError, match=text):
-        one(shaped(), **facts).hosts(PLATFORM)
+        one(shaped(), **facts).hosts(PLATFORM, jitter=False)
+
+
+def test_hosts_have_the_jitter_of_the_tasks() -> None:
+    view = one(shaped(), jitter=2).hosts(PLATFORM)
+    assert view.tasks.jitter.tolist() == [2]
 
 
 # Launches ---------------------------------------------------------------------------------------

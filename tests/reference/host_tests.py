@@ -6,6 +6,9 @@ Patel, Wang & Rajkumar (RTCSA 2017).  Slow and plain: integers, fractions, all s
 
 Every test walks through the tasks from the most urgent on and stops at the first that cannot be
 shown to meet its deadline, since a bound may only be used if all it rests on hold.
+
+Jobs arrive T apart and are released up to J later; W in a recurrence counts from the release, all
+other bounds from the arrival, as deadlines do.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 
-TERMS = ("own", "copy", "kernel", "request", "lower", "server", "higher")
+TERMS = ("own", "copy", "kernel", "request", "lower", "server", "higher", "release")
 
 
 def cdiv(a, b):
@@ -25,8 +28,9 @@ class Task:
     """cpu: lengths of the CPU segments, one more than GPU segments, 0 for none; gpu: triples
     (copy in, [kernel time on 1, 2, ... SMs], copy out); a smaller prio is more urgent."""
 
-    def __init__(self, T, cpu, gpu=(), D=None, prio=None, core=None, sms=()):
+    def __init__(self, T, cpu, gpu=(), D=None, prio=None, core=None, sms=(), J=0):
         self.T, self.D, self.prio, self.core = T, T if D is None else D, prio, core
+        self.J, self.within = J, self.D - J
         self.cpu = list(cpu)
         self.gpu = [(a, [e] if isinstance(e, int) else list(e), b) for a, e, b in gpu]
         self.sms = set(sms)
@@ -51,7 +55,7 @@ class Task:
 
     def placed(self, core, sms):
         gpu = [(a, list(e), b) for a, e, b in self.gpu]
-        return Task(self.T, self.cpu, gpu, self.D, self.prio, core, sms)
+        return Task(self.T, self.cpu, gpu, self.D, self.prio, core, sms, self.J)
 
 
 class Result:
@@ -94,15 +98,15 @@ def solve(tasks, parts, only=None, before=None):
         while True:
             named = parts(i, W, known)
             terms = [named.get(name, 0) for name in TERMS]
-            if sum(terms) == W or W == tasks[i].D:
+            if sum(terms) == W or W == tasks[i].within:
                 break
             assert sum(terms) > W
-            W = min(sum(terms), tasks[i].D)
-        result.terms[i] = terms
+            W = min(sum(terms), tasks[i].within)
+        result.terms[i] = [*terms[:-1], tasks[i].J]
         if sum(terms) > W:
             result.failed = i
             break
-        result.W[i] = known[i] = W
+        result.W[i] = known[i] = W + tasks[i].J
     return result
 
 
@@ -110,7 +114,7 @@ def solve_jointly(tasks, parts, joint):
     """The least bounds that satisfy all recurrences at once, each from the bounds of the last
     round, where there are any up to the deadlines; else, and unless `joint`, those of `solve`."""
     one_pass = solve(tasks, lambda i, W, known: parts(i, W, earlier(tasks, i, known)))
-    assumed = [t.C + t.G(10**9) for t in tasks]  # more SMs do not make a kernel longer
+    assumed = [t.J + t.C + t.G(10**9) for t in tasks]  # more SMs do not make a kernel longer
     while joint:
         result = Result(len(tasks))
         for i, t in enumerate(tasks):
@@ -119,10 +123,10 @@ def solve_jointly(tasks, parts, joint):
                 W = value
                 named = parts(i, W, assumed)
                 value = max(W, sum(named.values()))
-                if value > t.D:
+                if value > t.within:
                     return one_pass
-            result.W[i] = W
-            result.terms[i] = [named.get(name, 0) for name in TERMS]
+            result.W[i] = W + t.J
+            result.terms[i] = [*(named.get(name, 0) for name in TERMS[:-1]), t.J]
         if result.W == assumed:
             return result
         assumed = result.W
@@ -155,7 +159,7 @@ def interval_jobs(task, blocks, others):
             if c + blocks + taken <= length:
                 break
             length = c + blocks + taken
-            if length > task.D:
+            if length > task.within:
                 return None
         counts = [a + b for a, b in zip(counts, jobs(length), strict=True)]
     return counts if task.eta > 0 else None
@@ -163,8 +167,8 @@ def interval_jobs(task, blocks, others):
 
 def latest(task, other, x, R):
     """The bound that counts for the jitter R - x of a more urgent task of the core, with demand x
-    and bound R: without GPU segments in both there is no jitter."""
-    return x if task.eta == 0 and other.eta == 0 else R
+    and bound R: without GPU segments in both there is only that of releases."""
+    return x + other.J if task.eta == 0 and other.eta == 0 else R
 
 
 def on_core(task, W, blocks, others, split, extra=None):
@@ -278,7 +282,7 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None
             if not busy:
                 continue
             if variant == "sound":
-                higher += cdiv(W, s.T) * (s.C + s.G(k[h]) + sum(blocking(h)[:2]))
+                higher += cdiv(W + s.J, s.T) * (s.C + s.G(k[h]) + sum(blocking(h)[:2]))
             else:
                 b = blocking(i if variant == "printed" else h)
                 higher += cdiv(W, s.T) * (s.C + s.G(k[h]) + sum(b))
@@ -314,7 +318,7 @@ def mpcp(tasks, mode="suspend", sms=None, joint=False, split=False):
     def request(i, known):
         """The longest wait of one request, None if it passes the deadline."""
         b = low(i)
-        while b <= tasks[i].D:
+        while b <= tasks[i].within:
             # At 0 every more urgent task may have a job before it.
             value = low(i) + sum(jobs(h, b, known) * G[h] for h in urgent(i))
             if value == b:
@@ -346,13 +350,15 @@ def mpcp(tasks, mode="suspend", sms=None, joint=False, split=False):
         if tasks[h].eta == 0:
             return 0
         one = request(h, known)
-        all_ = waiting(h, known[h], known) + lower(h, known[h], known)
+        W = known[h] - tasks[h].J
+        all_ = waiting(h, W, known) + lower(h, W, known)
         return all_ if one is None else min(tasks[h].eta * one, all_)
 
     def parts(i, W, known):
         above = hp(tasks, i)
         if mode == "spin":
-            higher = sum(cdiv(W, tasks[h].T) * (x[h] + spinning(h, known)) for h in above)
+            jobs_of = {h: cdiv(W + tasks[h].J, tasks[h].T) for h in above}
+            higher = sum(jobs_of[h] * (x[h] + spinning(h, known)) for h in above)
         else:
             late = {h: latest(tasks[i], tasks[h], x[h], known[h]) for h in above}
             others = [(x[h], late[h], tasks[h].T) for h in above]
@@ -434,7 +440,7 @@ def gpu_server(tasks, server, eps=0, sms=None, joint=False, split=False):
 
     def request(i, known):
         b = low(i)
-        while b <= tasks[i].D:
+        while b <= tasks[i].within:
             value = low(i) + jobs(i, b, known)
             if value == b:
                 return b

@@ -247,7 +247,6 @@ def host_rows(
     w: gs.Workload, platform: gs.Platform, divided: bool, waits: bool, split: bool
 ) -> list[HostRow]:
     """Host tasks, kernel times on 1, 2, ... SMs or on all alone."""
-    check_jitter(w)
     check_engines(w, platform)
     at = platform.at(w.tick)
     gpu = platform.gpu

@@ -30,7 +30,7 @@ static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts,
                  const gs_analysis_placed_test_t *test)
 {
     int status;
-    if ((status = gs_host_tasks_check(ctx, hosts)) != GS_OK ||
+    if ((status = gs_host_tasks_check_jitter(ctx, hosts)) != GS_OK ||
         (status = gs_analysis_common_check_cpus(ctx, test->options.cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(ctx, test->options.sms)) != GS_OK) {
         return status;

@@ -55,8 +55,9 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
         return gs_fail(run->ctx, GS_ERR_VALUE, "flags", -1, run->flags, "a sum of flags, 0 to 63");
     }
     if ((status = gs_analysis_partitioned_stgm_check_paper(run->ctx, run->paper)) != GS_OK ||
-        (status = gs_analysis_common_check_and_sort(run->ctx, run->hosts, self->test.order)) !=
-            GS_OK ||
+        (status = gs_analysis_common_check_and_sort(
+             run->ctx, run->hosts, run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+             self->test.order)) != GS_OK ||
         (status = gs_analysis_common_check_cpus(run->ctx, cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(run->ctx, run->sms)) != GS_OK) {
         return status;
@@ -119,8 +120,8 @@ static int test_failing_core(const gs_analysis_allocation_stgm_run_t *run,
         gs_analysis_common_recurrence_t recurrence;
         gs_analysis_partitioned_stgm_recurrence(&self->test, run->hosts, &on, at, answer->response,
                                                 &recurrence);
-        status = gs_analysis_common_recurrence_solve_task(
-            &recurrence, run->ctx, 0, run->hosts->deadline[on.members[at]], on.members[at], answer);
+        status = gs_analysis_common_recurrence_solve_task(&recurrence, run->ctx, 0, run->hosts,
+                                                          on.members[at], answer);
     }
     answer->schedulable = false;
     answer->failed = answer->failed < 0 ? i : answer->failed;

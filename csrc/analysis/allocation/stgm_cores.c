@@ -279,10 +279,12 @@ static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, in
         gs_analysis_partitioned_stgm_recurrence(&self->test, run->hosts, on, at, self->found,
                                                 &recurrence);
         if (t == i || (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK) == 0) {
-            status = gs_analysis_common_recurrence_solve(&recurrence, run->ctx,
-                                                         known && t != i ? self->bound[t] : 0,
-                                                         run->hosts->deadline[t], &self->found[t]);
+            status = gs_analysis_common_recurrence_solve(
+                &recurrence, run->ctx,
+                known && t != i ? self->bound[t] - gs_host_tasks_jitter(run->hosts, t) : 0,
+                gs_host_tasks_window(run->hosts, t), &self->found[t]);
             *passes = self->found[t] >= 0;
+            self->found[t] += *passes ? gs_host_tasks_jitter(run->hosts, t) : 0;
         }
         if (status == GS_OK) {
             status = gs_poll(run->ctx, on->count);
@@ -422,7 +424,7 @@ bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm
             least = gs_analysis_common_saturating_add(
                 least, gs_analysis_common_saturating_add(test->copy[i], test->kernel[i]));
         }
-        hopeless = least > run->hosts->deadline[i];
+        hopeless = least > gs_host_tasks_window(run->hosts, i);
     }
     return hopeless;
 }

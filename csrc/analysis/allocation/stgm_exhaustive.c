@@ -339,8 +339,9 @@ static int check(search_t *search, int64_t cpus)
     int64_t users = 0;
     int status;
     if ((status = gs_analysis_partitioned_stgm_check_paper(ctx, search->paper)) != GS_OK ||
-        (status = gs_analysis_common_check_and_sort(ctx, search->hosts, search->test->order)) !=
-            GS_OK ||
+        (status = gs_analysis_common_check_and_sort(
+             ctx, search->hosts, search->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+             search->test->order)) != GS_OK ||
         (status = gs_analysis_common_check_cpus(ctx, cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(ctx, search->sms)) != GS_OK) {
         return status;

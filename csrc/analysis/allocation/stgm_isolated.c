@@ -8,7 +8,7 @@
 /* SMs that no two tasks share ----------------------------------------------------------------- */
 
 /* Of the tasks that gain from one more SM, the one with the largest time alone on a core as a
- * fraction of its deadline; -1: none. */
+ * fraction of what jitter leaves of its deadline; -1: none. */
 static int64_t choose_by_need(const gs_analysis_allocation_stgm_run_t *run)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -16,7 +16,7 @@ static int64_t choose_by_need(const gs_analysis_allocation_stgm_run_t *run)
     double most = -1;
     for (int64_t i = 0; i < self->n; i++) {
         const gs_analysis_common_sums_t *sums = &self->test.sums[i];
-        double need = (double)(sums->cpu + sums->gpu) / (double)run->hosts->deadline[i];
+        double need = (double)(sums->cpu + sums->gpu) / (double)gs_host_tasks_window(run->hosts, i);
         if (self->gain[i] > 0 && need > most) {
             best = i;
             most = need;
@@ -179,7 +179,7 @@ static double need(const gs_analysis_allocation_stgm_run_t *run, int64_t i, int6
     const gs_analysis_common_sums_t *sums = &run->self->test.sums[i];
     double waits = (double)sums->segments * (double)(kernels - sums->most_kernel);
     double time = (double)(sums->cpu + sums->gpu) + (double)run->self->test.copy[i] + waits;
-    return time / (double)run->hosts->deadline[i];
+    return time / (double)gs_host_tasks_window(run->hosts, i);
 }
 
 /* The cost to minimise. Fourth power: waiting matters most to tasks with little slack. */

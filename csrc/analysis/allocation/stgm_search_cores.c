@@ -95,9 +95,10 @@ static int test_part(search_t *self, unsigned part, bool *passes)
         gs_analysis_common_recurrence_t recurrence;
         gs_analysis_partitioned_stgm_recurrence(self->test, self->hosts, &on, at, found,
                                                 &recurrence);
-        status = gs_analysis_common_recurrence_solve(&recurrence, self->ctx, 0,
-                                                     self->hosts->deadline[t], &found[t]);
+        status = gs_analysis_common_recurrence_solve(
+            &recurrence, self->ctx, 0, gs_host_tasks_window(self->hosts, t), &found[t]);
         *passes = found[t] >= 0;
+        found[t] += gs_host_tasks_jitter(self->hosts, t);
     }
     return status == GS_OK ? gs_poll(self->ctx, on.count * on.count) : status;
 }

@@ -81,11 +81,12 @@ static int sort_many(gs_context_t *ctx, const int64_t *priority, int64_t n, int6
 }
 
 int gs_analysis_common_check_and_sort(gs_context_t *ctx, const gs_host_tasks_t *hosts,
-                                      int64_t *order)
+                                      bool takes_jitter, int64_t *order)
 {
     enum { FEW = 32 };
     int64_t n = hosts->n;
-    int status = gs_host_tasks_check(ctx, hosts);
+    int status =
+        takes_jitter ? gs_host_tasks_check_jitter(ctx, hosts) : gs_host_tasks_check(ctx, hosts);
     if (status != GS_OK) {
         return status;
     }

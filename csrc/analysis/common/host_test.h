@@ -5,6 +5,14 @@
  * uses the W of higher-priority tasks. The result is a claim about the whole set: if every W is at
  * most its deadline, no response time exceeds its W; otherwise nothing is claimed of any task.
  *
+ * Release jitter. Jobs of i arrive at least T_i apart and are released up to J_i later. W counts
+ * from the arrival: it is J_i more than the least solution, which is that of a job from its release
+ * on. As W <= D <= T, a job has ended when the next one of its task arrives, so the recurrence of i
+ * is that without jitter; and where a proof counts the jobs of another task k, it uses that those
+ * before a window end within W_k, and that the first instants of jobs are T_k apart: with jitter
+ * these are arrivals. Where it counts releases in a window instead (common/jitter.h, and mode spin
+ * or busy without suspension), they are those of ceil((w + J_k) / T_k) jobs.
+ *
  * Two assumptions that the proofs need and the papers leave open:
  * - a GPU segment begins (requests the copy engine, the lock or the server) when its task is
  *   scheduled at its own priority, also at the start of a job and after another GPU segment;
@@ -25,7 +33,8 @@ enum {
     GS_ANALYSIS_COMMON_LOWER = 4,   /* GPU segments of lower-priority tasks on the core */
     GS_ANALYSIS_COMMON_SERVER = 5,  /* the server's work on the task's core */
     GS_ANALYSIS_COMMON_HIGHER = 6,  /* higher-priority tasks on the core */
-    GS_ANALYSIS_COMMON_TERMS = 7
+    GS_ANALYSIS_COMMON_RELEASE = 7, /* release jitter: responses count from the arrival */
+    GS_ANALYSIS_COMMON_TERMS = 8
 };
 
 /* Saturation value of the arithmetic: times of a set are below it, and larger numbers of an answer
@@ -64,11 +73,11 @@ typedef struct {
 gs_analysis_common_sums_t gs_analysis_common_sums(const gs_host_tasks_t *hosts, int64_t i,
                                                   int64_t sms);
 
-/* Checks the set (gs_host_tasks_check, deadlines at most the periods, distinct priorities) and
- * sorts it. order: n entries, set to the tasks by descending priority. Errors: GS_ERR_VALUE,
- * GS_ERR_OVERFLOW, GS_ERR_MEMORY. */
+/* Checks the set (gs_host_tasks_check, or _check_jitter; deadlines at most the periods, distinct
+ * priorities) and sorts it. order: n entries, set to the tasks by descending priority. Errors:
+ * GS_ERR_VALUE, GS_ERR_OVERFLOW, GS_ERR_MEMORY. */
 int gs_analysis_common_check_and_sort(gs_context_t *ctx, const gs_host_tasks_t *hosts,
-                                      int64_t *order);
+                                      bool takes_jitter, int64_t *order);
 
 /* Check 1 <= cpus < 2**31, and cores of 0..cpus-1; else GS_ERR_VALUE. */
 int gs_analysis_common_check_cpus(gs_context_t *ctx, int64_t cpus);

@@ -22,21 +22,22 @@
  *
  * If the job of i had not ended by u + W, the core would have been busy until then, with less than
  * all of the job, so for less than the right-hand side at W, which is W. So it ends by u + W <= r +
- * W. QED. Where i has a GPU segment, the last one of its previous job may run in [u, r), so the
- * claim does not hold as it stands. A set without GPU segments gets the bounds of response-time
- * analysis for periodic tasks.
+ * W. With release jitter J_h, the jobs released in [u, u + W) arrived in [u - J_h, u + W), so the
+ * jitter is J_h in place of 0. QED. Where i has a GPU segment, the last one of its previous job may
+ * run in [u, r), so the claim does not hold as it stands. A set without GPU segments gets the
+ * bounds of response-time analysis for periodic tasks.
  */
 #ifndef GS_ANALYSIS_COMMON_JITTER_H
 #define GS_ANALYSIS_COMMON_JITTER_H
 
 #include <stdint.h>
 
-/* The jitter of a more urgent task with a bound and a demand on the core, as a task with
- * `own_segments` GPU segments sees it. */
+/* The jitter of a more urgent task with a bound and a demand on the core, and a jitter of its
+ * releases, as a task with `own_segments` GPU segments sees it. */
 static inline int64_t gs_analysis_common_jitter(int64_t own_segments, int64_t segments,
-                                                int64_t bound, int64_t demand)
+                                                int64_t bound, int64_t demand, int64_t release)
 {
-    return own_segments == 0 && segments == 0 ? 0 : bound - demand;
+    return own_segments == 0 && segments == 0 ? release : bound - demand;
 }
 
 #endif

@@ -220,19 +220,23 @@ void gs_analysis_common_recurrence_terms(const gs_analysis_common_recurrence_t *
 }
 
 int gs_analysis_common_recurrence_solve_task(gs_analysis_common_recurrence_t *self,
-                                             gs_context_t *ctx, int64_t start, int64_t deadline,
-                                             int64_t i, gs_analysis_common_answer_t *answer)
+                                             gs_context_t *ctx, int64_t start,
+                                             const gs_host_tasks_t *hosts, int64_t i,
+                                             gs_analysis_common_answer_t *answer)
 {
-    int status =
-        gs_analysis_common_recurrence_solve(self, ctx, start, deadline, &answer->response[i]);
+    int64_t window = gs_host_tasks_window(hosts, i), jitter = gs_host_tasks_jitter(hosts, i);
+    int64_t *terms = answer->terms + i * GS_ANALYSIS_COMMON_TERMS, least;
+    int status = gs_analysis_common_recurrence_solve(self, ctx, start, window, &least);
     if (status != GS_OK) {
         return status;
     }
-    if (answer->response[i] < 0) {
-        gs_analysis_common_recurrence_advance(self, deadline);
+    answer->response[i] = least < 0 ? -1 : least + jitter;
+    if (least < 0) {
+        gs_analysis_common_recurrence_advance(self, window);
         answer->failed = answer->failed < 0 ? i : answer->failed;
         answer->schedulable = false;
     }
-    gs_analysis_common_recurrence_terms(self, answer->terms + i * GS_ANALYSIS_COMMON_TERMS);
+    gs_analysis_common_recurrence_terms(self, terms);
+    terms[GS_ANALYSIS_COMMON_RELEASE] = jitter;
     return GS_OK;
 }

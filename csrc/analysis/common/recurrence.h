@@ -106,9 +106,11 @@ int gs_analysis_common_recurrence_solve(gs_analysis_common_recurrence_t *self, g
 void gs_analysis_common_recurrence_terms(const gs_analysis_common_recurrence_t *self,
                                          int64_t *terms);
 
-/* Solves the recurrence of task i and writes its response time and terms; records a failure. */
+/* Solves the recurrence of a job of task i from its release on, and writes the response time, which
+ * counts from the arrival, and the terms; records a failure. */
 int gs_analysis_common_recurrence_solve_task(gs_analysis_common_recurrence_t *self,
-                                             gs_context_t *ctx, int64_t start, int64_t deadline,
-                                             int64_t i, gs_analysis_common_answer_t *answer);
+                                             gs_context_t *ctx, int64_t start,
+                                             const gs_host_tasks_t *hosts, int64_t i,
+                                             gs_analysis_common_answer_t *answer);
 
 #endif

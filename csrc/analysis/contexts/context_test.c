@@ -103,7 +103,7 @@ int gs_analysis_contexts_test_start(gs_analysis_contexts_test_t *self, gs_contex
     self->options = options;
     self->users = 0;
     if ((status = check_options(ctx, options)) != GS_OK ||
-        (status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
+        (status = gs_analysis_common_check_and_sort(ctx, hosts, false, self->order)) != GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, options->cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(ctx, options->sms)) != GS_OK) {
         return status;

@@ -207,7 +207,7 @@ static inline void gs_analysis_contexts_count_higher(const gs_analysis_contexts_
 {
     gs_analysis_contexts_count_start(task, kind, task->on_core);
     task->count[kind].shift =
-        gs_analysis_common_jitter(own->segments, task->segments, task->count[kind].shift, 0);
+        gs_analysis_common_jitter(own->segments, task->segments, task->count[kind].shift, 0, 0);
 }
 
 /* The jobs in a window, no shorter than the last one. */

@@ -86,10 +86,11 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
             continue;
         }
         int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
-        int64_t jitter = test->paper
-                             ? response - demand
-                             : gs_analysis_common_jitter(lock->sums[i].segments,
-                                                         lock->sums[h].segments, response, demand);
+        int64_t jitter =
+            test->paper
+                ? response - demand
+                : gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments,
+                                            response, demand, gs_host_tasks_jitter(test->hosts, h));
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
                                           test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, demand, demand);
@@ -119,7 +120,7 @@ static int split(const test_t *test, gs_analysis_common_recurrence_t *recurrence
         }
     }
     const gs_analysis_common_ready_job_t job = {gs_host_tasks_cpu(test->hosts, i), eta, once,
-                                                test->hosts->deadline[i]};
+                                                gs_host_tasks_window(test->hosts, i)};
     return gs_analysis_common_ready_intervals(recurrence, test->ctx, recurrence->count - count,
                                               &job, lock->extra, lock->limits);
 }
@@ -174,7 +175,7 @@ static int test_task_paper(const test_t *test, int64_t at)
         add_lower_paper(test, &recurrence, at, z);
     }
     return gs_analysis_common_recurrence_solve_task(
-        &recurrence, test->ctx, least < 0 ? deadline + 1 : least, deadline, i, test->answer);
+        &recurrence, test->ctx, least < 0 ? deadline + 1 : least, test->hosts, i, test->answer);
 }
 
 static int test_task(const void *state, int64_t at)
@@ -191,8 +192,8 @@ static int test_task(const void *state, int64_t at)
         return status;
     }
     add_lower(test, &recurrence, at);
-    return gs_analysis_common_recurrence_solve_task(&recurrence, test->ctx, 0,
-                                                    test->hosts->deadline[i], i, test->answer);
+    return gs_analysis_common_recurrence_solve_task(&recurrence, test->ctx, 0, test->hosts, i,
+                                                    test->answer);
 }
 
 int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
@@ -200,8 +201,7 @@ int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self,
                                       const gs_analysis_partitioned_lock_options_t *options,
                                       gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
-                                                         options->sms);
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options);
     const test_t test = {
         self,   ctx,           hosts,          core,
         answer, options->mode, options->paper, gs_analysis_partitioned_lock_test_split(options)};

@@ -51,7 +51,7 @@ static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *r
     add_requests(test, recurrence, at);
     recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] = lower;
     int status = gs_analysis_common_recurrence_solve(recurrence, test->ctx, 0,
-                                                     test->hosts->deadline[i], single);
+                                                     gs_host_tasks_window(test->hosts, i), single);
     recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] =
         gs_analysis_common_saturating_mul(eta, lower);
     if (*single >= 0) {
@@ -71,8 +71,9 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        int64_t jitter = gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments,
-                                                   response, work);
+        int64_t jitter =
+            gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments, response,
+                                      work, gs_host_tasks_jitter(test->hosts, h));
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
                                           test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
@@ -102,7 +103,7 @@ static void add_server(const test_t *test, gs_analysis_common_recurrence_t *recu
 static int test_task(const void *state, int64_t at)
 {
     const test_t *test = state;
-    int64_t i = test->lock->order[at], deadline = test->hosts->deadline[i], single = 0;
+    int64_t i = test->lock->order[at], deadline = gs_host_tasks_window(test->hosts, i), single = 0;
     const gs_analysis_common_sums_t *own = &test->lock->sums[i];
     gs_analysis_common_recurrence_t recurrence;
     gs_analysis_common_recurrence_init(&recurrence, test->lock->demands);
@@ -129,7 +130,7 @@ static int test_task(const void *state, int64_t at)
         }
     }
     return gs_analysis_common_recurrence_solve_task(
-        &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
+        &recurrence, test->ctx, single < 0 ? deadline + 1 : single, test->hosts, i, test->answer);
 }
 
 int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t overhead)
@@ -146,8 +147,7 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self
                                        const gs_analysis_partitioned_lock_options_t *options,
                                        gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
-                                                         options->sms);
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options);
     int64_t server = options->server, overhead = options->overhead;
     if (status == GS_OK && (server < 0 || server > options->cpus)) {
         status = gs_fail(ctx, GS_ERR_VALUE, "server", -1, server,

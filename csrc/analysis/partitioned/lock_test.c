@@ -42,31 +42,34 @@ void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t 
 
 int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t *self,
                                             gs_context_t *ctx, const gs_host_tasks_t *hosts,
-                                            const int64_t *core, int64_t cpus, int64_t sms)
+                                            const int64_t *core,
+                                            const gs_analysis_partitioned_lock_options_t *options)
 {
     int status;
     self->n = hosts->n;
-    if ((status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
-        (status = gs_analysis_common_check_cores(ctx, hosts, core, cpus)) != GS_OK ||
-        (status = gs_analysis_common_check_sms(ctx, sms)) != GS_OK) {
+    if ((status = gs_analysis_common_check_and_sort(ctx, hosts, !options->paper, self->order)) !=
+            GS_OK ||
+        (status = gs_analysis_common_check_cores(ctx, hosts, core, options->cpus)) != GS_OK ||
+        (status = gs_analysis_common_check_sms(ctx, options->sms)) != GS_OK) {
         return status;
     }
     int64_t most = 0;
     for (int64_t at = self->n - 1; at >= 0; at--) {
         int64_t i = self->order[at];
-        self->sums[i] = gs_analysis_common_sums(hosts, i, sms);
+        self->sums[i] = gs_analysis_common_sums(hosts, i, options->sms);
         self->most_lower[i] = most;
         most = gs_analysis_common_max(most, self->sums[i].most_gpu);
     }
     return GS_OK;
 }
 
-static int solve_jointly(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx, int64_t take,
+static int solve_jointly(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
+                         const gs_host_tasks_t *hosts, int64_t take,
                          gs_analysis_partitioned_lock_task_t solve, const void *test,
                          gs_analysis_common_answer_t *answer)
 {
     for (int64_t i = 0; i < self->n; i++) {
-        self->assumed[i] = self->sums[i].cpu + self->sums[i].gpu;
+        self->assumed[i] = gs_host_tasks_jitter(hosts, i) + self->sums[i].cpu + self->sums[i].gpu;
     }
     int status = GS_OK;
     int64_t unchanged = 0; /* tasks that have been solved since a bound last changed */
@@ -93,7 +96,7 @@ int gs_analysis_partitioned_lock_test_run(gs_analysis_partitioned_lock_test_t *s
     int status = GS_OK;
     gs_analysis_common_answer_start(answer, self->n);
     if (gs_analysis_partitioned_lock_test_joint(options)) {
-        status = solve_jointly(self, ctx, take, solve, test, answer);
+        status = solve_jointly(self, ctx, hosts, take, solve, test, answer);
         if (status != GS_OK || answer->schedulable || take < self->n) {
             return status;
         }

@@ -41,16 +41,32 @@ typedef struct {
     gs_analysis_common_demand_t *demands;
 } gs_analysis_partitioned_lock_test_t;
 
+/* Platform and options of a test with one GPU at a time; each test reads those that it has. */
+typedef struct {
+    int64_t cpus;
+    int64_t sms;      /* that every kernel runs on */
+    int mode;         /* GS_ANALYSIS_PARTITIONED_LOCK_* */
+    bool paper;       /* the published form of the test instead of the sound one */
+    bool one_pass;    /* bounds one after the other instead of all at once; so is `paper` */
+    bool jitter;      /* no limits by ready intervals; so is `paper` */
+    int64_t server;   /* the core of the server; cpus for one of its own */
+    int64_t overhead; /* of the server, ticks */
+    int64_t take;     /* number of the most urgent tasks that are solved, the others' R being their
+                         own times (joint) or deadlines; 0: all */
+} gs_analysis_partitioned_lock_options_t;
+
 int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *self,
                                            gs_context_t *ctx, int64_t n);
 void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t *self,
                                             gs_context_t *ctx);
 
-/* Checks the set and fills order, sums (kernels on sms SMs) and most_lower. Errors: those of
- * gs_analysis_common_check_and_sort, _check_cores and _check_sms. */
+/* Checks the set and fills order, sums (kernels on all SMs) and most_lower. Printed forms take no
+ * release jitter. Errors: those of gs_analysis_common_check_and_sort, _check_cores and _check_sms.
+ */
 int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t *self,
                                             gs_context_t *ctx, const gs_host_tasks_t *hosts,
-                                            const int64_t *core, int64_t cpus, int64_t sms);
+                                            const int64_t *core,
+                                            const gs_analysis_partitioned_lock_options_t *options);
 
 /* Time of a job on its core: C + G^m, or C + G where kernels keep the core. */
 static inline int64_t
@@ -65,20 +81,6 @@ gs_analysis_partitioned_lock_test_segment(const gs_analysis_common_sums_t *sums,
 {
     return mode == GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND ? sums->most_copies : sums->most_gpu;
 }
-
-/* Platform and options of a test with one GPU at a time; each test reads those that it has. */
-typedef struct {
-    int64_t cpus;
-    int64_t sms;      /* that every kernel runs on */
-    int mode;         /* GS_ANALYSIS_PARTITIONED_LOCK_* */
-    bool paper;       /* the published form of the test instead of the sound one */
-    bool one_pass;    /* bounds one after the other instead of all at once; so is `paper` */
-    bool jitter;      /* no limits by ready intervals; so is `paper` */
-    int64_t server;   /* the core of the server; cpus for one of its own */
-    int64_t overhead; /* of the server, ticks */
-    int64_t take;     /* number of the most urgent tasks that are solved, the others' R being their
-                         own times (joint) or deadlines; 0: all */
-} gs_analysis_partitioned_lock_options_t;
 
 /* Whether bounds are found all at once, and whether ready intervals limit the demand on the core.
  */

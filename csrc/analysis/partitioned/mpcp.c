@@ -40,7 +40,7 @@ static int solve_request(const test_t *test, gs_analysis_common_recurrence_t *re
     int64_t eta = test->lock->sums[i].segments;
     recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] = test->lock->most_lower[i];
     int status = gs_analysis_common_recurrence_solve(recurrence, test->ctx, 0,
-                                                     test->hosts->deadline[i], single);
+                                                     gs_host_tasks_window(test->hosts, i), single);
     recurrence->constant[GS_ANALYSIS_COMMON_REQUEST] =
         gs_analysis_common_saturating_mul(eta, test->lock->most_lower[i]);
     for (int64_t k = 0; k < recurrence->count && *single >= 0; k++) {
@@ -74,8 +74,9 @@ static int64_t add_lower(const test_t *test, gs_analysis_common_recurrence_t *re
     return once;
 }
 
-/* Higher-priority tasks on the core. Spinning: no job suspends, so there is no jitter (a busy
- * period of i and higher-priority tasks ends within W and holds one job of i). */
+/* Higher-priority tasks on the core. Spinning: no job suspends, so there is only that of releases
+ * (a busy period of i and higher-priority tasks ends within W and holds one job of i: the next one
+ * is released at least T_i - J_i >= W later). */
 static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
 {
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
@@ -88,10 +89,11 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
         }
         int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
         int64_t work = spins ? gs_analysis_common_saturating_add(demand, lock->spin[h]) : demand;
+        int64_t release = gs_host_tasks_jitter(test->hosts, h);
         int64_t jitter = gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments,
-                                                   response, demand);
-        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, spins ? 0 : jitter,
-                                          test->hosts->period[h], 1,
+                                                   response, demand, release);
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER,
+                                          spins ? release : jitter, test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
     }
 }
@@ -111,7 +113,8 @@ static int test_task(const void *state, int64_t at)
         }
     }
     recurrence.constant[GS_ANALYSIS_COMMON_OWN] = sums[i].cpu + sums[i].gpu;
-    int64_t deadline = test->hosts->deadline[i], once = add_lower(test, &recurrence, at);
+    int64_t deadline = gs_host_tasks_window(test->hosts, i),
+            once = add_lower(test, &recurrence, at);
     int64_t first = recurrence.count;
     add_higher(test, &recurrence, at);
     int status = GS_OK;
@@ -125,7 +128,7 @@ static int test_task(const void *state, int64_t at)
         return status;
     }
     status = gs_analysis_common_recurrence_solve_task(
-        &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
+        &recurrence, test->ctx, single < 0 ? deadline + 1 : single, test->hosts, i, test->answer);
     if (status == GS_OK && test->answer->response[i] >= 0 &&
         test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN) {
         const int64_t *terms = test->answer->terms + i * GS_ANALYSIS_COMMON_TERMS;
@@ -142,8 +145,7 @@ int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_c
                                  const gs_analysis_partitioned_lock_options_t *options,
                                  gs_analysis_common_answer_t *answer)
 {
-    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
-                                                         options->sms);
+    int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options);
     const test_t test = {self,
                          ctx,
                          hosts,

@@ -184,10 +184,10 @@ static int64_t lower_of(const gs_analysis_partitioned_stgm_t *self,
     return sum;
 }
 
-/* Demand of a job of h on the core. Busy, sound: with its own spinning; there is no jitter, as no
- * job suspends (a busy period of i and higher-priority tasks ends within W, which is at most the
- * period, so it holds one job of i). As printed: Eq. 9 with the blocking of i, or with that of
- * h. */
+/* Demand of a job of h on the core. Busy, sound: with its own spinning; the only jitter is that of
+ * releases, as no job suspends (a busy period of i and higher-priority tasks ends within W, and the
+ * next job of i is released at least T_i - J_i >= W later, so it holds one job of i). As printed:
+ * Eq. 9 with the blocking of i, or with that of h. */
 static int64_t demand_of(const gs_analysis_partitioned_stgm_t *self, int64_t h, bool busy,
                          int paper, int64_t blocking)
 {
@@ -222,10 +222,11 @@ void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *sel
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = core->members[earlier];
         int64_t demand = demand_of(self, h, core->busy, core->paper, blocking);
-        int64_t jitter = core->busy ? 0 : response[h] - demand; /* as printed */
+        int64_t release = gs_host_tasks_jitter(hosts, h);
+        int64_t jitter = core->busy ? release : response[h] - demand; /* as printed */
         if (!core->busy && core->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
             jitter = gs_analysis_common_jitter(self->sums[i].segments, self->sums[h].segments,
-                                               response[h], demand);
+                                               response[h], demand, release);
         }
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
                                           hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED,
@@ -243,7 +244,7 @@ static int split_higher(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
 {
     int64_t i = core->members[at];
     gs_analysis_common_ready_job_t job = {gs_host_tasks_cpu(hosts, i), hosts->segments[i], 0,
-                                          hosts->deadline[i]};
+                                          gs_host_tasks_window(hosts, i)};
     for (int64_t later = at + 1; later < core->count; later++) {
         job.blocks = gs_analysis_common_saturating_add(
             job.blocks, self->sums[core->members[later]].most_copies);
@@ -269,7 +270,8 @@ int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_contex
     int status;
     gs_analysis_partitioned_stgm_resize(self, hosts->n);
     if ((status = gs_analysis_partitioned_stgm_check_paper(ctx, paper)) != GS_OK ||
-        (status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
+        (status = gs_analysis_common_check_and_sort(
+             ctx, hosts, paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND, self->order)) != GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, cpus)) != GS_OK ||
         (status = start(self, ctx, hosts, sm, sms)) != GS_OK) {
         return status;
@@ -299,8 +301,8 @@ int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_contex
             status = split_higher(self, ctx, hosts, &on, at, &recurrence);
         }
         if (status == GS_OK) {
-            status = gs_analysis_common_recurrence_solve_task(&recurrence, ctx, 0,
-                                                              hosts->deadline[i], i, answer);
+            status =
+                gs_analysis_common_recurrence_solve_task(&recurrence, ctx, 0, hosts, i, answer);
         }
     }
     return status;

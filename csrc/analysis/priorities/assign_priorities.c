@@ -87,7 +87,7 @@ int gs_analysis_priorities_assign_gpu(gs_analysis_priorities_order_levels_t *sel
                                       const gs_analysis_placed_place_t *place,
                                       gs_analysis_priorities_answer_t *found)
 {
-    int status = gs_analysis_common_check_and_sort(ctx, hosts, self->order);
+    int status = gs_analysis_common_check_and_sort(ctx, hosts, false, self->order);
     if (status != GS_OK) {
         return status;
     }

@@ -1,14 +1,14 @@
 /* Stacks of tasks with CPU and GPU segments from a tuple of arrays. */
 #include "python/support/host_arguments.h"
 
-enum { PERIOD, DEADLINE, PRIORITY, SEGMENTS, CPU, COPY_IN, KERNEL, COPY_OUT };
+enum { PERIOD, DEADLINE, PRIORITY, SEGMENTS, JITTER, CPU, COPY_IN, KERNEL, COPY_OUT };
 
 static const struct {
     const char *name;
     int ndim;
 } COLUMNS[GS_PYTHON_HOSTS_COLUMNS] = {{"period", 2},   {"deadline", 2}, {"priority", 2},
-                                      {"segments", 2}, {"cpu", 3},      {"copy_in", 3},
-                                      {"kernel", 4},   {"copy_out", 3}};
+                                      {"segments", 2}, {"jitter", 2},   {"cpu", 3},
+                                      {"copy_in", 3},  {"kernel", 4},   {"copy_out", 3}};
 
 static bool read_columns(gs_python_hosts_t *self, PyObject *tuple)
 {
@@ -28,7 +28,7 @@ bool gs_python_hosts_init(gs_python_hosts_t *self, PyObject *tuple)
     Py_ssize_t size = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
     if (size != GS_PYTHON_HOSTS_COLUMNS && size != GS_PYTHON_HOSTS_COLUMNS + 1) {
         PyErr_SetString(PyExc_TypeError,
-                        "hosts: expected a tuple of eight arrays, or nine for sets that differ in "
+                        "hosts: expected a tuple of nine arrays, or ten for sets that differ in "
                         "size");
         return false;
     }
@@ -95,6 +95,7 @@ gs_host_tasks_t gs_python_hosts_at(const gs_python_hosts_t *self, npy_intp set)
         .deadline = gs_python_i64(self->column[DEADLINE]) + row,
         .priority = gs_python_i64(self->column[PRIORITY]) + row,
         .segments = gs_python_i64(self->column[SEGMENTS]) + row,
+        .jitter = gs_python_i64(self->column[JITTER]) + row,
         .cpu = gs_python_i64(self->column[CPU]) + row * (self->width + 1),
         .copy_in = gs_python_i64(self->column[COPY_IN]) + segment,
         .kernel = gs_python_i64(self->column[KERNEL]) + segment * self->columns,

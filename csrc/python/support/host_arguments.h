@@ -10,7 +10,7 @@
 
 #include "python/module.h"
 
-enum { GS_PYTHON_HOSTS_COLUMNS = 8 };
+enum { GS_PYTHON_HOSTS_COLUMNS = 9 };
 
 typedef struct {
     PyArrayObject *column[GS_PYTHON_HOSTS_COLUMNS];

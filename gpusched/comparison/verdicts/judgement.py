@@ -15,6 +15,7 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.path_answers import Ends, ends_of, path_answers, waiting_of
+from gpusched.comparison.released_tasks import ReleasedTasks
 from gpusched.comparison.verdicts.premises import (
     Case,
     Condition,
@@ -49,6 +50,8 @@ class Found:
     slower: tuple[str, ...] = ()  # how the slowdown was counted, in times that are upper bounds
     # Bounds of tasks without GPU work, where the answer counts that tasks share CPUs.
     alone: Mapping[str, int] | None = None
+    # Of tasks that release each other, in the test's ticks, where the answer does not have it.
+    released: ReleasedTasks | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ def judged(
     holds = found.accepted and (not shared_cpus or bool(bounded.all())) and not late.any()
     if found.accepted and not holds and not reason:
         reason = _late_reason(workload, response, bounded)
-    ends = _ends(workload, answer, grain)
+    ends = _ends(workload, found, grain)
     if holds and (broken := _broken_path(workload, ends or ends_of(response, bounded), way.name)):
         holds, reason = False, broken
     conditions = (
@@ -146,13 +149,19 @@ def judged(
     )
 
 
-def _ends(workload: Workload, answer: Answer | MigAllocation, grain: int) -> Ends | None:
+def _ends(workload: Workload, found: Found, grain: int) -> Ends | None:
     """Latest ends and earliest releases of tasks that release each other, in ticks; else None."""
-    if not isinstance(answer, HolisticBound) or answer.end is None or answer.earliest is None:
+    answer = found.answer
+    if isinstance(answer, HolisticBound) and answer.end is not None and answer.earliest is not None:
+        latest, earliest = answer.end, answer.earliest
+    elif found.released is not None:
+        latest, earliest = found.released.end, found.released.earliest
+    else:
         return None
-    places = [answer.tasks.name.index(name) for name in workload.names]
-    end = np.where(answer.end < 0, -1, ticks_up(np.maximum(answer.end, 0), grain))
-    return Ends(frozen(end[places]), frozen(answer.earliest[places] // grain))
+    assert found.view is not None
+    places = [found.view.tasks.name.index(name) for name in workload.names]
+    end = np.where(latest < 0, -1, ticks_up(np.maximum(latest, 0), grain))
+    return Ends(frozen(end[places]), frozen(earliest[places] // grain))
 
 
 def _broken_path(workload: Workload, ends: Ends, label: str) -> str:

@@ -52,13 +52,14 @@ class _Job:
 
 
 def host_view(
-    source: Source, *, divided: bool, waits: bool, split: bool, switches: bool
+    source: Source, *, divided: bool, waits: bool, split: bool, switches: bool, jitter: bool
 ) -> View[HostTasks]:
     """Host tasks with kernel times on 1, 2, ... SMs, or on all; see ``Workload.hosts``.
 
     ``split``: a kernel that follows a copy behind another kernel begins a GPU segment.
     """
-    source.refuse_jitter()
+    if not jitter:
+        source.refuse_jitter()
     waiting: tuple[str, ...] = ()
     if waits:
         source, waiting = source.with_copy_waits()
@@ -87,6 +88,7 @@ def host_view(
         ],
         copy_out=[[part.copy_out for part in job.sections] for job in jobs],
         deadline=[task.deadline for task in tasks],
+        jitter=[task.jitter for task in tasks],
         priority=priority,
         offset=[task.offset for task in tasks],
         core=_cores(source),

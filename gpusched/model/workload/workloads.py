@@ -791,6 +791,7 @@ class Workload(NoArray, Tabular):
         waits: bool = True,
         split: bool = False,
         switches: bool = True,
+        jitter: bool = True,
     ) -> View[HostTasks]:
         """Derive host tasks, for STGM, locks, a GPU server, GCAPS, and global EDF.
 
@@ -820,6 +821,8 @@ class Workload(NoArray, Tabular):
         switches
             Whether each GPU segment takes a context switch longer if several processes use the GPU.
             False: for methods that count switches themselves (time_slices and gcaps).
+        jitter
+            False: for methods without release jitter, tasks that have some are refused.
 
         Returns
         -------
@@ -829,9 +832,9 @@ class Workload(NoArray, Tabular):
         Raises
         ------
         ValueError
-            The model cannot express the workload: tasks have jitter, a core that the platform does
-            not have, or priorities for some tasks only; if SMs are divided, also several processes
-            and kernels whose times on fewer SMs are unknown.
+            The model cannot express the workload: tasks have jitter and ``jitter`` is False, a core
+            that the platform does not have, or priorities for some tasks only; if SMs are divided,
+            also several processes and kernels whose times on fewer SMs are unknown.
         OverflowError
             A time is 2**60 ticks or more.
 
@@ -841,13 +844,30 @@ class Workload(NoArray, Tabular):
         >>> hosts.cpu.tolist(), hosts.copy_in.tolist(), hosts.kernel_time(sms=4).tolist()
         ([[5, 3]], [[0]], [[42]])
         """
+        refuse_triggers(self.tasks)
+        return self._hosts(
+            platform, sms=sms, waits=waits, split=split, switches=switches, jitter=jitter
+        )
+
+    def _hosts(
+        self,
+        platform: Platform,
+        *,
+        sms: Literal["divided", "all"],
+        waits: bool,
+        split: bool,
+        switches: bool,
+        jitter: bool,
+    ) -> View[HostTasks]:
+        """As `hosts`, also of tasks that others release."""
         one_of(sms, ("divided", "all"), "sms")
         return host_view(
-            self._source(platform),
+            self._source(platform, triggers=True),
             divided=sms == "divided",
             waits=flag(waits, "waits"),
             split=flag(split, "split"),
             switches=flag(switches, "switches"),
+            jitter=flag(jitter, "jitter"),
         )
 
     def programs(self, platform: Platform, *, shapes: bool = True) -> View[Programs]:
