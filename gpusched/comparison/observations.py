@@ -99,7 +99,7 @@ _PERIODIC = "jobs are released periodically, from the offsets, and take their wh
 
 @dataclass(frozen=True)
 class Draws:
-    """What is drawn in a run: the numbers of index `index` of a seed.
+    """Draws of a run: those with the number `index` of a seed.
 
     ``low``: least share of times (None: those that the workload states). ``gap``: most that a
     period is longer, as a share of it.
@@ -122,8 +122,9 @@ class Draws:
     def said(self, workload: Workload) -> str:
         """A sentence on releases and times."""
         shares = self.shares(workload)
-        said = "releases are "
-        said += f"drawn, up to {_percent(self.gap)} of a period late" if self.gap else "periodic"
+        said = "releases are periodic"
+        if self.gap:
+            said = f"periods are drawn, up to {_percent(self.gap)} longer"
         if any(task.jitter for task in workload):
             said += ", with drawn jitter"
         if min(shares) == 1:
@@ -307,7 +308,7 @@ def observe(
     seed, index
         Seed (an int, a ``SeedSequence`` or a ``Generator``), and number of the run under it. With a
         seed, times and releases are drawn as ``low`` and ``gap`` say, and releases are up to the
-        jitter of a task behind its arrivals. What is drawn depends on these two, on the name of the
+        jitter of a task behind its arrivals. The draws depend on these two, on the name of the
         task, and on the numbers of the job and of the segment alone: not on the way, on ``until``
         or on other tasks. None: jobs are released periodically, from the offsets, without jitter,
         and take their whole times.
@@ -320,8 +321,8 @@ def observe(
     gap
         The most by which a period is longer, as a share of it.
     draw
-        What has a time of its own: each "operation" (a kernel's blocks take equally long), each
-        "block", or each "job", whose parts are then shortened alike.
+        The parts with times of their own: each "operation" (a kernel's blocks take equally long),
+        each "block", or each "job", all parts of which are then shortened alike.
     triggered
         As in ``gs.analyze``.
     budget
@@ -504,7 +505,7 @@ def _in_ticks(
     simulation: Callable[..., _Found],
     watch: Watch,
 ) -> tuple[DerivedModels, _Found]:
-    """What is simulated, and the models that it is of: those in finer ticks, if needed."""
+    """The result of a simulation, and the models that it is of: those in finer ticks, if needed."""
     fine = models.refined(way.name, test=way.name == "mig", within=_inner_of(way, request))
     try:
         try:
@@ -609,7 +610,7 @@ def _is_small(models: DerivedModels, run: MachineRun) -> bool:
 def _deployed(
     models: DerivedModels, way: Way, request: Request, watch: Watch
 ) -> tuple[MachineChoices, int]:
-    """How the whole machine plays a way, and the end of the releases."""
+    """The deployment that the machine plays under a way, and the end of the releases."""
     if way.name in PLANNED and watch.draws is not None and watch.draws.gap:
         raise ValueError("gap: got one, expected 0; a plan is for periodic releases")
     if way.name in ("mps", "mps_static"):
@@ -637,7 +638,7 @@ def _deployed(
 
 
 def _drawn(models: DerivedModels, draws: Draws) -> dict[str, Any]:
-    """What is drawn, as arguments of `machine_model`."""
+    """Draws as arguments of `machine_model`."""
     return {
         "low": draws.shares(models.given.workload),
         "gap": draws.gap,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from gpusched._support.arguments import Int64Array
+import numpy as np
+
+from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.text import clip
 from gpusched.comparison.workload_answer import known_at
 from gpusched.model.answer import Times, missing
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["PERCENTILES", "late_text", "response_table", "times_of"]
+__all__ = ["PERCENTILES", "Shares", "late_text", "response_table", "shares_of", "times_of"]
+
+Shares: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.float64]]
 
 PERCENTILES = (50, 95, 99)
 """Percentiles in texts about a run."""
@@ -47,6 +52,12 @@ def response_table(
 def times_of(found: Sequence[int | None]) -> Times:
     """Times as an array, masked where there is none."""
     return missing([one or 0 for one in found], [one is not None for one in found])
+
+
+def shares_of(late: Int64Array, jobs: Int64Array) -> Shares:
+    """Shares of jobs that are late, masked without jobs."""
+    found: Shares = np.ma.array(frozen(late / np.maximum(jobs, 1)), mask=frozen(jobs == 0))
+    return found
 
 
 def late_text(late: int, jobs: int) -> str:

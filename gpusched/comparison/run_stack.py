@@ -7,15 +7,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, position
 from gpusched._support.saved import Frozen
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
-from gpusched.comparison.response_table import PERCENTILES, response_table, times_of
+from gpusched.comparison.response_table import (
+    PERCENTILES,
+    Shares,
+    response_table,
+    shares_of,
+    times_of,
+)
 from gpusched.comparison.workload_run import WorkloadRun
-from gpusched.model.answer import Times
+from gpusched.model.answer import Times, missing
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -115,10 +120,15 @@ class RunStack(Tabular, Frozen):
         return label_of(self.way, self.options)
 
     @property
-    def share_late(self) -> npt.NDArray[np.float64]:
-        """Share of late jobs of each task in all runs: float64 ``(n,)``; NaN without a job."""
-        late, jobs = self.late_count.sum(axis=0), self.job_count.sum(axis=0)
-        return np.where(jobs > 0, late / np.maximum(jobs, 1), np.nan)
+    def largest(self) -> Times:
+        """Largest response time of each task in all runs: int64 ticks ``(n,)``, as `worst`."""
+        most = np.ma.filled(self.worst, -1).max(axis=0, initial=-1)
+        return missing(most, most >= 0, -1)
+
+    @property
+    def share_late(self) -> Shares:
+        """Share of late jobs of each task in all runs: float64 ``(n,)``; masked without a job."""
+        return shares_of(self.late_count.sum(axis=0), self.job_count.sum(axis=0))
 
     @overload
     def percentile(self, q: float) -> Times: ...
@@ -152,7 +162,9 @@ class RunStack(Tabular, Frozen):
         mine = of == task
         sums = np.cumsum(count[mine])
         rank = rank_of(q, int(sums[-1]) if len(sums) else 0)
-        return None if rank is None else int(edge[mine][np.searchsorted(sums, rank)])
+        if rank is None:
+            return None
+        return min(int(edge[mine][np.searchsorted(sums, rank)]), int(self.largest[task]))
 
     def why(self, task: int | str | None = None) -> str:
         """Describe the largest response of a task, in a run that is simulated again.
@@ -160,15 +172,23 @@ class RunStack(Tabular, Frozen):
         By default that of the task whose response is largest relative to its deadline. Raises
         KeyError and IndexError for a task that does not exist.
         """
-        took = np.ma.filled(self.worst, -1)
-        if task is None:
-            due = np.array([each.deadline for each in self.workload], np.float64)
-            task = int((took.max(axis=0, initial=-1) / due).argmax())
-        number = self.workload.index(task)
+        number = self._tightest if task is None else self.workload.index(task)
         if not self.worst[:, number].count():
             return f"{clip(self.workload.names[number], 60)}: no job was released."
-        run = int(took[:, number].argmax())
+        run = int(np.ma.filled(self.worst, -1)[:, number].argmax())
         return f"Run {self.index + run}: {self[run].why(number)}"
+
+    @property
+    def _tightest(self) -> int:
+        """The task whose response is largest relative to its deadline."""
+        due = np.array([each.deadline for each in self.workload], np.float64)
+        return int((self.largest.filled(-1) / due).argmax())
+
+    @property
+    def worst_run(self) -> int | None:
+        """The run, from 0, with the largest response relative to its deadline, if there is one."""
+        took = np.ma.filled(self.worst, -1)[:, self._tightest]
+        return int(took.argmax()) if self.worst.count() else None
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per run and task.
@@ -194,13 +214,9 @@ class RunStack(Tabular, Frozen):
             self.workload,
             self.job_count.sum(axis=0),
             [(q, self.percentile(q)) for q in percentiles],
-            times_of([self._largest(i) for i in range(len(self.workload))]),
+            self.largest,
             self.late_count.sum(axis=0),
         )
-
-    def _largest(self, task: int) -> int | None:
-        column = self.worst[:, task].compressed()
-        return int(column.max()) if len(column) else None
 
     @property
     def notes(self) -> list[str]:

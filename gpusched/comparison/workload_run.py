@@ -20,7 +20,13 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import in_finer_ticks, ticks_up
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.path_runs import PathRun, TaskJobs, path_run
-from gpusched.comparison.response_table import PERCENTILES, response_table, times_of
+from gpusched.comparison.response_table import (
+    PERCENTILES,
+    Shares,
+    response_table,
+    shares_of,
+    times_of,
+)
 from gpusched.comparison.saved_values import FieldValues, platform_values, workload_values
 from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
 from gpusched.comparison.workload_answer import (
@@ -211,10 +217,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return np.bincount(self.task, minlength=len(self.workload)).astype(np.int64)
 
     @property
-    def share_late(self) -> npt.NDArray[np.float64]:
-        """Share of late jobs of each task: float64 ``(n,)``; NaN without a job."""
-        jobs = self.job_count
-        return np.where(jobs > 0, self.late_count / np.maximum(jobs, 1), np.nan)
+    def share_late(self) -> Shares:
+        """Share of late jobs of each task: float64 ``(n,)``; masked without a job."""
+        return shares_of(self.late_count, self.job_count)
 
     @overload
     def percentile(self, q: float) -> Times: ...
