@@ -146,33 +146,50 @@ def test_rows_of_a_stack_are_its_runs(way: str) -> None:
                 assert exact >= 256 or found[task] == exact
 
 
+def tight_workload(rng: Random, way: str) -> gs.Workload:
+    """Tasks that use about half of the machine, as the tests of a way take them."""
+    tasks = []
+    n = rng.randint(2, 3)
+    for i, priority in enumerate(rng.sample(range(n), n)):
+        times = [rng.randint(10, 60) for _ in range(4)]
+        parts: list[gs.Segment] = [gs.CPU(times[0]), gs.CopyIn(times[1])]
+        for time in times[2:]:
+            parts.append(gs.Kernel(block_time=time, blocks=rng.randint(1, 2), threads=1024))
+        period = sum(times) * rng.randint(3, 6)
+        given: dict[str, Any] = {"priority": priority, "best": rng.choice((0, sum(times) // 3))}
+        given["deadline"] = period * rng.randint(5, 10) // 10
+        if way in ("streams", "one_stream", "mps", "time_slices"):
+            given["jitter"] = rng.choice((0, 0, period // 10))
+        if way not in ("srm", "stgm"):
+            given["core"] = i % 2
+        if way in ("time_slices", "gcaps"):
+            given["process"] = f"p{i}"
+        tasks.append(gs.Task(f"t{i}", period, parts, **given))
+    return gs.Workload(tasks)
+
+
 def test_a_guaranteed_row_is_never_exceeded() -> None:
     """No run of any seed, with drawn times, gaps and jitter, has a response above its bound."""
-    guaranteed = 0
-    for seed in range(cases(40)):
-        w = random_workload(Random(seed), most=160, jitter=seed % 2 > 0)
+    guaranteed = undecided = 0
+    for seed in range(cases(15)):
         for way in WAYS:
-            one = w
-            if way in ("streams", "one_stream", "stgm", "pbs", "edf_parallel"):
-                one = w.replace(tasks=[task.replace(process=None) for task in w])
+            w = tight_workload(Random(f"{way} {seed}"), way)
             try:
-                answer = gs.analyze(one, MACHINE, way, gaps="occupy")
+                answer = gs.analyze(w, MACHINE, way, gaps="occupy", budget=gs.Budget(states=5000))
             except ValueError:
                 continue
+            undecided += not answer.accepted
             if not answer.accepted:
                 continue
-            for gap in (0, 0.2):
-                play: dict[str, Any] = {"until": 60_000, "seed": seed, "low": 0.1, "gap": gap}
-                try:
-                    runs = gs.observe(one, MACHINE, way, count=8, **play)
-                except gs.NotApplicable:
-                    continue
-                guaranteed += 1
-                worst = np.ma.filled(runs.worst.max(axis=0), -1)
-                bound = np.ma.filled(answer.response, 2**62)
-                assert (worst <= bound)[answer.bounded].all(), (seed, way, gap, worst, bound)
-                assert runs.late_count.sum() == 0, (seed, way, gap)
-    assert guaranteed > cases(40)
+            play: dict[str, Any] = {"until": 20_000, "seed": seed, "low": 0.1}
+            play["gap"] = 0 if way in ("pbs", "edf_parallel") else seed % 3 / 10
+            runs = gs.observe(w, MACHINE, way, count=10, **play)
+            guaranteed += 1
+            worst = np.ma.filled(runs.largest, -1)
+            bound = np.ma.filled(answer.response, 2**62)
+            assert (worst <= bound)[answer.bounded].all(), (seed, way, worst, bound)
+            assert runs.late_count.sum() == 0, (seed, way)
+    assert guaranteed > 2 * cases(15) and undecided > 2 * cases(15)
 
 
 def test_texts_and_tables() -> None:
