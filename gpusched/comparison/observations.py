@@ -34,6 +34,7 @@ from gpusched._support.budget import (
 )
 from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration
+from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
@@ -83,7 +84,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
+from gpusched.simulate.arguments.run_arguments import gap_share
 from gpusched.simulate.machine_result import MachineRun
 from gpusched.simulate.machine_run import MachineStack
 from gpusched.ways.way import OptionValue, Way, as_way
@@ -161,8 +162,12 @@ def _percent(share: Fraction) -> str:
 
 def draws_of(seed: Any, index: int, low: Any, gap: Any, draw: str) -> Draws | None:
     """The draws that arguments of a call ask for; None: nothing is drawn."""
-    share = None if low is None else execution_shares(low, "whole time", name="low", zero=True)[0]
+    share = None if low is None else gap_share(low, "low")
+    if share is not None and share > 1:
+        raise ValueError(f"low: got {shown(low)}, expected a share of the whole time, 0 to 1")
     longer = gap_share(gap, "gap")
+    if longer >= 2**31:
+        raise ValueError(f"gap: got {shown(gap)}, expected a share below 2**31")
     one_of(draw, enumeration("simulate.machine_draw"), "draw")
     set_number(index, "index")
     if seed is None:
@@ -380,8 +385,10 @@ def observe(
     if draws is None:
         raise ValueError("seed: got None, expected one with count=")
     runs = integer(count, "count")
-    if runs < 1:
-        raise ValueError(f"count: got {runs}, expected a positive number")
+    if not 1 <= runs <= 2**63 - draws.index:
+        raise ValueError(
+            f"count: got {shown(runs)}, expected a positive number, and indices below 2**63"
+        )
     again = partial(
         observe, workload, platform, way, until=until, seed=draws.seed, low=low, gap=gap, draw=draw
     )
