@@ -31,6 +31,11 @@ def random_workload(rng: Random, *, most: int = 40, jitter: bool = True) -> gs.W
     for i, priority in enumerate(rng.sample(range(n), n)):
         parts: list[gs.Segment] = [gs.CPU(rng.randint(1, most))]
         for _ in range(rng.randint(1, 2)):
+            if rng.random() < 0.3:  # waves of a part of a tick
+                parts.append(
+                    gs.Kernel(rng.randint(1, most), blocks=rng.randint(3, 7), threads=1024)
+                )
+                continue
             blocks = rng.randint(1, 3)
             parts.append(gs.Kernel(block_time=rng.randint(1, most), blocks=blocks, threads=512))
         if rng.random() < 0.5:
