@@ -438,6 +438,7 @@ static const char *const SIMULATE_MACHINE_MODE[] = {
 static const char *const SIMULATE_MACHINE_DRAW[] = {
     [GS_SIMULATE_MACHINE_DRAW_OPERATION] = "operation",
     [GS_SIMULATE_MACHINE_DRAW_BLOCK] = "block",
+    [GS_SIMULATE_MACHINE_DRAW_JOB] = "job",
 };
 
 static const char *const SIMULATE_MACHINE_RING[] = {

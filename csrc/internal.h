@@ -15,6 +15,7 @@
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
 #include "core/heap.h"
+#include "core/histogram.h"
 #include "core/index_set.h"
 #include "core/int128.h"
 #include "core/method.h"

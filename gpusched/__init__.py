@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from gpusched.comparison.margins import Margin as Margin
     from gpusched.comparison.margins import margin as margin
     from gpusched.comparison.observations import observe as observe
+    from gpusched.comparison.run_stack import RunStack as RunStack
     from gpusched.comparison.verdicts.gpu_rules import Rule as Rule
     from gpusched.comparison.verdicts.premises import Condition as Condition
     from gpusched.comparison.verdicts.premises import NotApplicable as NotApplicable
@@ -151,6 +152,7 @@ _MEMBERS = {
     "Placement": "model.block_placement",
     "Programs": "model.programs",
     "Rule": "comparison.verdicts.gpu_rules",
+    "RunStack": "comparison.run_stack",
     "Schedule": "model.schedule",
     "ScheduleError": "model.schedule",
     "Margin": "comparison.margins",

@@ -108,6 +108,7 @@ class MachineSimulation:
         self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
     ) -> tuple[int, bool, int, int, int]: ...
     def result(self) -> tuple[_Ints, _Ints, _Ints]: ...
+    def stack(self) -> tuple[tuple[_Ints, ...], tuple[_Ints, ...], tuple[_Ints, ...]]: ...
     def jobs(self) -> tuple[_Ints, ...]: ...
     def operations(self) -> tuple[_Ints, ...]: ...
     def blocks(self) -> tuple[_Ints, ...]: ...
@@ -440,18 +441,19 @@ def host_responses(
 
 def machine_open(
     gpus: _Devices, *, period: _In, deadline: _In, offset: _In, jitter: _In, priority: _In,
-    core: _In, item_begin: _In, item_kind: _In, item_time: _In, item_engine: _In, item_blocks: _In,
-    item_threads: _In, item_regs: _In, item_smem: _In, item_whole: _In, step_begin: _In,
-    step_kind: _In, step_item: _In, device: _In, stream: _In, context: _In, group: _In, level: _In,
-    channel: _In, client: _In, limit: _In, set_begin: _In, set: _In, grids: _In, engines: _In,
-    cpus: int, policy: int, rule: int, mode: int, ring: int, latency: int, kernel_gap: int,
-    wake_latency: int, timeslice: int, context_switch: int, update_cost: int, server_overhead: int,
-    server_core: int, until_end: bool, gpu_priority: _In, tail: _In, frame_period: int,
-    frame_start: _In, entry_begin: _In, entry_task: _In, entry_job: _In, entry_kernel: _In,
-    until: int, last: int, shares: _In, draw: int, release_begin: _In | None, arrival: _In | None,
-    release: _In | None, given_begin: _In | None, given: _In | None, after_begin: _In | None,
-    after: _In | None, every: _In | None, victim: int, drawn_ties: bool, key: _In, index: int,
-    log_jobs: bool, log_operations: bool, log_blocks: bool, log_cpus: bool, stop: _Stop = None
+    core: _In, item_begin: _In, item_kind: _In, item_time: _In, item_least: _In, item_engine: _In,
+    item_blocks: _In, item_threads: _In, item_regs: _In, item_smem: _In, item_whole: _In,
+    step_begin: _In, step_kind: _In, step_item: _In, device: _In, stream: _In, context: _In,
+    group: _In, level: _In, channel: _In, client: _In, limit: _In, set_begin: _In, set: _In,
+    grids: _In, engines: _In, cpus: int, policy: int, rule: int, mode: int, ring: int, latency: int,
+    kernel_gap: int, wake_latency: int, timeslice: int, context_switch: int, update_cost: int,
+    server_overhead: int, server_core: int, until_end: bool, gpu_priority: _In, tail: _In,
+    drawn_as: _In, frame_period: int, frame_start: _In, entry_begin: _In, entry_task: _In,
+    entry_job: _In, entry_kernel: _In, until: int, last: int, gap: _In, grain: int, draw: int,
+    release_begin: _In | None, arrival: _In | None, release: _In | None, given_begin: _In | None,
+    given: _In | None, after_begin: _In | None, after: _In | None, every: _In | None, victim: int,
+    drawn_ties: bool, key: _In, index: int, runs: int, log_jobs: bool, log_operations: bool,
+    log_blocks: bool, log_cpus: bool, stop: _Stop = None
 ) -> MachineSimulation: ...
 
 # py_sm_usage.c

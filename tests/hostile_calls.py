@@ -354,6 +354,9 @@ HOST_SIMULATION = ("host_open", "host_responses", "host_challenge")
 GEDF = (*("gedf_response", "container_response", "srm_blocking", "elliott_draw", "elliott_study"),)
 
 
+MACHINE_LOGS = {"log_jobs", "log_operations", "log_blocks", "log_cpus"}
+
+
 @cache
 def machine_arguments() -> dict[str, Any]:
     """Good arguments of a machine, with sets of SMs, frames, given releases and times."""
@@ -377,8 +380,8 @@ def machine_arguments() -> dict[str, Any]:
         times=[[[2, 1, 3, 1], [3, 2, 4, 1]], [[4, 2, 2]]],
     )
     gpus = [(one._limits, one.sm_order) for one in model.gpus]
-    logs = dict.fromkeys(("log_jobs", "log_operations", "log_blocks", "log_cpus"), True)
-    return {"gpus": gpus, **model.columns, **model.numbers, **logs}
+    logs = dict.fromkeys(MACHINE_LOGS, True)
+    return {"gpus": gpus, **model.columns, **model.numbers, "runs": 0, **logs}
 
 
 def arguments(name: str) -> dict[str, Any]:
@@ -441,7 +444,10 @@ def arguments(name: str) -> dict[str, Any]:
     if name == "machine_open":
         values |= machine_arguments()
     if name.startswith("MachineSimulation."):
-        values["self"] = positional(_core.machine_open)(*arguments("machine_open").values())
+        opened = arguments("machine_open")
+        if name.endswith(".stack"):
+            opened |= dict.fromkeys(opened.keys() & MACHINE_LOGS, False) | {"runs": 2}
+        values["self"] = positional(_core.machine_open)(*opened.values())
     if name.startswith("HierarchySimulation."):
         values["self"] = positional(_core.hierarchy_open)(*arguments("hierarchy_open").values())
     if name.startswith("HostSimulation."):

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
-from gpusched._support.text import clip, named
+from gpusched._support.registry import enumeration
+from gpusched._support.text import named
 from gpusched.cli.answer_text import RULES, titled
-from gpusched.cli.command_parts import Refusal, columns, drawable, status_of
+from gpusched.cli.command_parts import (
+    Refusal,
+    drawable,
+    natural,
+    positive,
+    real,
+    status_of,
+)
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -24,6 +29,7 @@ from gpusched.cli.way_options import add_way, asked_way, not_applicable
 from gpusched.model.workload.time_units import time_with_unit
 
 if TYPE_CHECKING:
+    from gpusched.comparison.run_stack import RunStack
     from gpusched.comparison.workload_run import WorkloadRun
 
 _TRACES = (".trace.json", ".trace.json.gz")
@@ -34,8 +40,9 @@ def add(commands: Any) -> None:
     simulate = commands.add_parser(
         "simulate",
         help="simulate a workload under one way of sharing the GPU",
-        description="Simulates periodic releases under one way of sharing the GPU. Prints for each "
-        "task the number of jobs, the worst response and the number of late jobs, and the "
+        description="Simulates a workload under one way of sharing the GPU: periodic releases and "
+        "whole times, or, with --seed, drawn ones. Prints for each task the number of jobs, "
+        "percentiles of the responses, the worst one and the number of late jobs, and the "
         "assumptions.",
         epilog="Exit code: 1 when a deadline was missed in a run that the program allows, 3 when "
         "none was (a simulation proves nothing) or the way does not apply, 2 for an error.",
@@ -47,6 +54,47 @@ def add(commands: Any) -> None:
         metavar="TIME",
         help="simulate the jobs released before this time, such as 10s (default: ten "
         "hyperperiods, at most 10s)",
+    )
+    simulate.add_argument(
+        "--seed",
+        type=natural,
+        metavar="N",
+        help="draw execution times, gaps and jitter (default: nothing is drawn)",
+    )
+    simulate.add_argument(
+        "--index",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="number of the (first) run of the seed",
+    )
+    simulate.add_argument(
+        "--count", type=positive, metavar="N", help="simulate so many runs, from --index on"
+    )
+    simulate.add_argument(
+        "--low",
+        type=real,
+        metavar="SHARE",
+        help="least times, as a share of the whole ones (default: those that tasks state as best)",
+    )
+    simulate.add_argument(
+        "--gap",
+        type=real,
+        default=0,
+        metavar="SHARE",
+        help="the most by which a period is longer, as a share of it (default: 0)",
+    )
+    simulate.add_argument(
+        "--draw",
+        choices=enumeration("simulate.machine_draw"),
+        default="operation",
+        help="what has a drawn time of its own (default: each operation)",
+    )
+    simulate.add_argument(
+        "--percentiles",
+        type=_percentiles,
+        metavar="LIST",
+        help="percentages of the jobs, such as 50,99.9 (default: 50,95,99)",
     )
     simulate.add_argument("--json", action="store_true", help="print one JSON document")
     simulate.add_argument(
@@ -62,32 +110,33 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import json_text, run_document
     from gpusched.comparison.observations import observe
+    from gpusched.comparison.response_table import PERCENTILES
     from gpusched.comparison.verdicts.premises import NotApplicable
 
     workload, platform = program_of(options)
     way, output = asked_way(options), options.output
+    percentiles = options.percentiles or PERCENTILES
     if output is not None:
+        if options.count is not None:
+            raise Refusal("--output: expected one run, got --count")
         _check_output(output)
+    asked: dict[str, Any] = {
+        key: getattr(options, key) for key in ("until", "seed", "index", "low", "gap", "draw")
+    }
     try:
-        found = observe(
-            workload,
-            platform,
-            way,
-            until=options.until,
-            timeline=output is not None,
-        )
+        if options.count is not None:
+            runs = observe(workload, platform, way, count=options.count, **asked)
+            return _stack(runs, percentiles, as_json=options.json)
+        found = observe(workload, platform, way, timeline=output is not None, **asked)
     except NotApplicable as error:
         return not_applicable(options, "run", str(error))
     if output is not None:
         _draw(found, output)
     if options.json:
-        print(json_text(run_document(found)), end="")
+        print(json_text(run_document(found, percentiles)), end="")
         return status_of(found.schedulable)
-    released = time_with_unit(found.until, workload.tick_ns)
     late = int(found.late.sum())
-    print(f"{headline(workload, platform)}\n")
-    print(f"{found.label}: {len(found):,} jobs released before {released}, {late:,} late\n")
-    print(f"{_table(found)}\n")
+    _print(found, f"{len(found):,} jobs", late, percentiles)
     print(found.why())
     if found.assumptions:
         print(titled("assumptions", found.assumptions))
@@ -98,24 +147,40 @@ def run(options: argparse.Namespace) -> int:
     return status_of(found.schedulable)
 
 
-def _table(found: WorkloadRun) -> str:
-    from gpusched.comparison.workload_answer import known_at
+def _stack(found: RunStack, percentiles: tuple[float, ...], *, as_json: bool) -> int:
+    """Print a stack of runs; the verdict is that of the run with the largest response."""
+    from gpusched.comparison.documents import json_text, stack_document
 
-    workload, worst, late = found.workload, found.worst, found.late_count
-    jobs = np.bincount(found.task, minlength=len(workload))
-    rows: list[Sequence[str]] = [("task", "jobs", "worst", "deadline", "late")]
-    for i, task in enumerate(workload):
-        took = known_at(worst, i)
-        rows.append(
-            (
-                clip(task.name, 40),
-                f"{int(jobs[i]):,}",
-                "–" if took is None else time_with_unit(took, workload.tick_ns),
-                time_with_unit(task.deadline, workload.tick_ns),
-                f"{int(late[i]):,}",
-            )
-        )
-    return columns(rows)
+    late = int(found.late_count.sum())
+    worst = found.worst_run if late else None
+    status = status_of(None if worst is None else found[worst].schedulable)
+    if as_json:
+        print(json_text(stack_document(found, percentiles)), end="")
+        return status
+    jobs = int(found.job_count.sum())
+    _print(found, f"{jobs:,} jobs in {len(found):,} runs", late, percentiles)
+    print("\n".join([found.why(), *found.notes]))
+    print(titled("assumptions", found.assumptions))
+    return status
+
+
+def _print(
+    found: WorkloadRun | RunStack, jobs: str, late: int, percentiles: tuple[float, ...]
+) -> None:
+    released = time_with_unit(found.until, found.workload.tick_ns)
+    print(f"{headline(found.workload, found.platform)}\n")
+    print(f"{found.label}: {jobs} released before {released}, {late:,} late\n")
+    print(f"{found.responses_text(percentiles)}\n")
+
+
+def _percentiles(text: str) -> tuple[float, ...]:
+    found = tuple(float(part) for part in text.split(","))
+    if not all(0 <= one <= 100 for one in found):
+        raise argparse.ArgumentTypeError(f"got {text}, expected percentages of 0 to 100")
+    return found
+
+
+_percentiles.__name__ = "list of percentages"  # the name in messages of argparse
 
 
 def _check_output(path: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.text import clip, escape
+from gpusched.comparison.response_table import late_text, shares_of
 from gpusched.comparison.rows import Row, RowPath
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import deadlines_of, known_at
@@ -35,36 +36,46 @@ _MODES = {
     "spin": "in mode spin, a task keeps its CPU while it waits for the GPU, too",
 }
 
-HEAD = ("way", "claim", "verdict", "tightest task", "slack", "worst observed")
+HEAD = ("way", "claim", "verdict", "tightest task", "slack", "late", "P99", "worst observed")
 
 
 def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
     """Cells of a row under `HEAD`; "–" for cells without content."""
     tick, i = workload.tick_ns, row.tightest
     if (path := row.tightest_path) is not None:
-        return (row.label, row.claim, row.verdict, *_path_cells(path, tick))
+        return (row.label, row.claim, row.verdict, *_path_cells(row, path, tick))
     if i is None:
-        return (row.label, row.claim or "–", row.verdict, "–", "–", "–")
+        return (row.label, row.claim or "–", row.verdict, *("–",) * 5)
     due = workload[i].deadline
-    slack = worst = "–"
+    slack = worst = often = late = "–"
     if row.answer is not None and (left := known_at(row.answer.slack, i)) is not None:
         slack = signed_time(left, tick)
     if row.run is not None and (took := known_at(row.run.worst, i)) is not None:
+        often = time_with_unit(row.run.percentile(99, i) or 0, tick)
+        late = late_text(int(row.run.late_count[i]), int(row.run.job_count[i]))
         worst = f"{time_with_unit(took, tick)} of {time_with_unit(due, tick)}"
         worst += _without(row.run)
         if row.answer is None:
             slack = signed_time(due - took, tick)
-    return (row.label, row.claim, row.verdict, clip(workload.names[i], 24), slack, worst)
+    name = clip(workload.names[i], 24)
+    return (row.label, row.claim, row.verdict, name, slack, late, often, worst)
 
 
-def _path_cells(path: RowPath, tick: int) -> tuple[str, str, str]:
-    """The name of a path, its slack, and its largest simulated time."""
+def _path_cells(row: Row, path: RowPath, tick: int) -> tuple[str, ...]:
+    """The name of a path, its slack, and its simulated times."""
     due = path.path.deadline
-    slack = "–" if path.slack is None else signed_time(path.slack, tick)
-    worst = "–" if path.observed is None else time_with_unit(path.observed, tick)
-    if path.observed is not None and due is not None:
-        worst += f" of {time_with_unit(due, tick)}"
-    return clip(path.path.name, 24), slack, worst
+    name, slack = clip(path.path.name, 24), "–"
+    if path.slack is not None:
+        slack = signed_time(path.slack, tick)
+    if path.observed is None or row.run is None:
+        return name, slack, "–", "–", "–"
+    times = row.run.path(path.path.name)
+    often = time_with_unit(times.percentile(99) or 0, tick)
+    worst = time_with_unit(path.observed, tick)
+    if due is None:
+        return name, slack, "–", often, worst
+    worst += f" of {time_with_unit(due, tick)}"
+    return name, slack, late_text(times.late_count, len(times)), often, worst
 
 
 def _without(run: WorkloadRun) -> str:
@@ -159,11 +170,18 @@ def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
     empty = missing(np.zeros(n, np.int64), np.zeros(n, np.bool_))
     verdicts = [row.schedulable for row in rows]
     words_of = [row.verdict for row in rows]
-    times: dict[str, list[Times]] = {"response": [], "slack": [], "observed": [], "late": []}
+    times: dict[str, list[Times]] = {
+        key: [] for key in ("response", "slack", "p99", "observed", "late")
+    }
+    runs = [row.run for row in rows]
+    none = np.zeros(n, np.int64)
+    late = [none if run is None else run.late_count for run in runs]
+    jobs = [none if run is None else run.job_count for run in runs]
     for row in rows:
         answer, run = row.answer, row.run
         times["response"].append(empty if answer is None else answer.response)
         times["slack"].append(empty if answer is None else answer.slack)
+        times["p99"].append(empty if run is None else run.percentile(99))
         times["observed"].append(empty if run is None else run.worst)
         times["late"].append(
             empty if run is None else missing(run.late_count, np.ones(n, np.bool_))
@@ -181,5 +199,6 @@ def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
         "task": np.tile(np.array(workload.names, object), count),
         "deadline": np.tile(deadlines_of(workload), count),
         **{key: _joined(each) for key, each in times.items()},
+        "share_late": shares_of(np.concatenate(late), np.concatenate(jobs)),
         "reason": words([row.why() for row in rows]),
     }

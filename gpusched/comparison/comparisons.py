@@ -259,8 +259,8 @@ class Comparison(Tabular, Saved, Frozen):
         """Return a pandas table with one row per way and task.
 
         The columns are ``way``, ``claim``, ``schedulable``, ``verdict``, ``task``, ``deadline``,
-        ``response``, ``slack``, ``observed``, ``late`` and ``reason``. Times are in ticks;
-        missing values are NA.
+        ``response``, ``slack``, ``p99``, ``observed``, ``late``, ``share_late`` and ``reason``.
+        Times are in ticks; missing values are NA.
         """
         return frame_of(self._table())
 
@@ -334,8 +334,9 @@ class Comparison(Tabular, Saved, Frozen):
               ``assumptions``, ``limits`` (what it does not represent), ``seconds``),
               ``why_no_simulation``,
               ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``,
-              ``bounded`` (whether the response is a bound), ``slack``, ``observed`` (the worst
-              simulated response) and ``late`` (the number of late jobs).
+              ``bounded`` (whether the response is a bound), ``slack``, ``p99`` (the simulated
+              response that 99 % of its jobs do not exceed), ``observed`` (the worst one), ``late``
+              (the number of late jobs) and ``share_late`` (of its jobs).
             - ``rules``: those of GPUs that are not documented and on which rows rest: ``name``,
               ``kind`` ("inferred" or "hint"), ``text``, ``settled_by``, ``source``, ``rows``.
             - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,

@@ -13,6 +13,7 @@ from dataclasses import asdict, fields
 
 import numpy as np
 
+from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import Method, methods
 from gpusched._version import __version__
 from gpusched.analysis.assignment_answer import Assignment
@@ -20,10 +21,13 @@ from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.comparison.advice import Advice
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
+from gpusched.comparison.response_table import PERCENTILES
 from gpusched.comparison.rows import Row, RowPath
+from gpusched.comparison.run_stack import RunStack
 from gpusched.comparison.verdicts.premises import conditions_values
 from gpusched.comparison.workload_answer import WorkloadAnswer, known_at
 from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.answer import Times
 from gpusched.model.gpus.mps_shares import share_values
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workload_document import parts_document
@@ -41,6 +45,7 @@ __all__ = [
     "methods_document",
     "not_applicable_document",
     "run_document",
+    "stack_document",
 ]
 
 VERSION = 1
@@ -183,16 +188,16 @@ def assignment_document(answer: WorkloadAnswer, found: Assignment) -> Document:
     }
 
 
-def run_document(run: WorkloadRun) -> Document:
+def run_document(run: WorkloadRun, percentiles: Sequence[float] = PERCENTILES) -> Document:
     """The document of a run of ``gs.observe``.
 
     Keys in addition to those of the head: ``label``, ``way``, ``options``, ``schedulable``,
     ``verdict``, ``reason``, ``rules``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``,
-    ``deadline``, ``jobs``, ``worst``, ``late``), ``assumptions``, ``limits`` (what the run does
+    ``deadline``, ``jobs``, ``worst``, ``late``, ``share_late`` and ``percentiles``, responses by
+    the percentage of jobs that do not exceed them), ``assumptions``, ``limits`` (what the run does
     not represent), ``seconds``.
     """
-    workload, worst, late = run.workload, run.worst, run.late_count
-    jobs = np.bincount(run.task, minlength=len(workload))
+    workload = run.workload
     return {
         **_head("run", workload, run.platform),
         "label": run.label,
@@ -203,16 +208,57 @@ def run_document(run: WorkloadRun) -> Document:
         "reason": run.why(),
         "rules": [asdict(rule) for rule in run.rules],
         **_simulation(run),
-        "tasks": [
-            {
-                **_task(workload, i),
-                "jobs": int(jobs[i]),
-                "worst": known_at(worst, i),
-                "late": int(late[i]),
-            }
-            for i in range(len(workload))
-        ],
+        "tasks": _responses(run, run.job_count, run.worst, run.late_count, percentiles),
     }
+
+
+def stack_document(runs: RunStack, percentiles: Sequence[float] = PERCENTILES) -> Document:
+    """The document of a stack of runs.
+
+    Keys in addition to those of the head: ``label``, ``way``, ``options``, ``until``, ``index`` (of
+    the first run), ``runs``, ``jobs``, ``late``, ``left`` (jobs that had not ended, which count as
+    what they had taken), ``tasks`` (as of a run, of all runs together), ``budget`` (the one that
+    was spent, else null), ``assumptions``, ``limits``, ``seconds``.
+    """
+    jobs, late = runs.job_count.sum(axis=0), runs.late_count.sum(axis=0)
+    return {
+        **_head("runs", runs.workload, runs.platform),
+        "label": runs.label,
+        "way": runs.way,
+        "options": dict(runs.options),
+        "until": runs.until,
+        "index": runs.index,
+        "runs": len(runs),
+        "jobs": int(jobs.sum()),
+        "late": int(late.sum()),
+        "left": int(runs.left.sum()),
+        "tasks": _responses(runs, jobs, runs.largest, late, percentiles),
+        "budget": runs.reason,
+        "assumptions": list(runs.assumptions),
+        "limits": [text for _, text in runs.limits],
+        "seconds": runs.seconds,
+    }
+
+
+def _responses(
+    found: WorkloadRun | RunStack,
+    jobs: Int64Array,
+    worst: Times,
+    late: Int64Array,
+    percentiles: Sequence[float],
+) -> list[Document]:
+    """The responses of each task."""
+    return [
+        {
+            **_task(found.workload, i),
+            "jobs": int(jobs[i]),
+            "percentiles": {f"{q:g}": found.percentile(q, i) for q in percentiles},
+            "worst": known_at(worst, i),
+            "late": int(late[i]),
+            "share_late": _share(found, i),
+        }
+        for i in range(len(found.workload))
+    ]
 
 
 def margin_document(margin: Margin) -> Document:
@@ -378,8 +424,10 @@ def _row(row: Row) -> Document:
         {
             **_task(workload, i),
             **bound,
+            "p99": None if run is None else run.percentile(99, i),
             "observed": None if worst is None else known_at(worst, i),
             "late": None if late is None else int(late[i]),
+            "share_late": None if run is None else _share(run, i),
         }
         for i, bound in enumerate(_bounds(answer, len(workload)))
     ]
@@ -404,6 +452,12 @@ def _row(row: Row) -> Document:
         "why_no_simulation": row.why_no_run or None,
         "seconds": None if answer is None else answer.seconds,
     }
+
+
+def _share(run: WorkloadRun | RunStack, task: int) -> float | None:
+    """The share of late jobs of a task; None without a job."""
+    found = run.share_late
+    return None if np.ma.getmaskarray(found)[task] else float(found[task])
 
 
 def _conditions(answer: WorkloadAnswer) -> list[Document]:

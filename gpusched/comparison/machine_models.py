@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
@@ -384,6 +385,7 @@ def machine_model(
     times: Sequence[Sequence[Sequence[int]]] | None = None,
     low: Any = 1,
     gap: Any = 0,
+    grain: int = 1,
     draw: str = "operation",
     ties: str = "index",
     last: int | str | None = None,
@@ -439,8 +441,12 @@ def machine_model(
         which periods are longer, at random, as a share of them.
     times, low, draw
         Actual times. ``times``: those of the first jobs of each task, a row of times per job, one
-        for each segment with repetitions; others are whole. Or ``low``: shares of the whole times,
-        above which times are drawn, for each "operation" or each "block".
+        for each segment with repetitions; others are whole. Or ``low``: a share of the whole times,
+        or one per task, above which times are drawn, for each "operation", each "block" of kernels,
+        or each "job", all of whose parts then have the same place between their least and their
+        whole times. Draws depend on the names of tasks, not on their order.
+    grain
+        Ticks in one of the given workload's: gaps and delays of releases are multiples of it.
     ties, last
         Order of tasks whose requests coincide: by "index", or by "draw"; ``last`` is a task whose
         requests come last.
@@ -501,9 +507,10 @@ def machine_model(
     if played.rule == "frames":
         refuse_triggers(workload)
     columns |= _link_columns(workload)
-    shares = (execution_shares(low, "whole time", name="low", zero=True)[0], gap_share(gap, "gap"))
-    flat = [part for share in map(_short, shares) for part in (share.numerator, share.denominator)]
-    columns["shares"] = np.array(flat, np.int64)
+    columns["item_least"] = _least_times(columns, low)
+    columns["drawn_as"] = np.array([_number_of(task.name) for task in workload], np.int64)
+    longer = _short(gap_share(gap, "gap"))
+    columns["gap"] = np.array([longer.numerator, longer.denominator], np.int64)
     own = policy != "partitioned" or server_core is None
     numbers = {
         "cpus": platform.cpus,
@@ -523,6 +530,7 @@ def machine_model(
         "frame_period": 1 if table is None else repeat or workload.hyperperiod,
         "until": until,
         "last": NEVER if end is None else end,
+        "grain": grain,
         "draw": _DRAWS.index(draw),
         "victim": -1 if last is None else workload.index(last),
         "drawn_ties": int(ties == "draw"),
@@ -858,6 +866,28 @@ def _given_columns(programs: Sequence[_Program], times: Any) -> dict[str, Any]:
             given += [*row, *(min(row[k], own.cost) for k in own.calls)]
         begin.append(len(given))
     return {"given_begin": np.array(begin, np.int64), "given": np.array(given, np.int64)}
+
+
+def _least_times(columns: Mapping[str, Any], low: Any) -> Int64Array:
+    """The least time of each item: a share of its whole time, rounded up, at least one tick."""
+    begin, whole = columns["item_begin"], columns["item_time"]
+    given = low if isinstance(low, (list, tuple)) else [low] * (len(begin) - 1)
+    if len(given) != len(begin) - 1:
+        raise ValueError(f"low: got {len(given)} shares, expected one per task ({len(begin) - 1})")
+    least: Int64Array = np.ones_like(whole)
+    for i, one in enumerate(given):
+        share = _short(execution_shares(one, "whole time", name="low", zero=True)[0])
+        over, under = share.numerator, share.denominator
+        mine = slice(begin[i], begin[i + 1])
+        times, rest = np.divmod(whole[mine], under)
+        shortened = times * over + (rest * over + under - 1) // under
+        least[mine] = np.maximum(shortened, 1)
+    return least
+
+
+def _number_of(name: str) -> int:
+    """A number that stands for a name in the draws."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
 
 
 def _short(share: Fraction) -> Fraction:

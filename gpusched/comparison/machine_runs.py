@@ -37,11 +37,16 @@ from gpusched.simulate.machine_result import (
     MachineRun,
     Operations,
 )
-from gpusched.simulate.machine_run import MachineModel, run_machine
+from gpusched.simulate.machine_run import (
+    MachineModel,
+    MachineStack,
+    run_machine,
+    stack_machine,
+)
 from gpusched.ways.way import OptionValue, as_way
 
 __all__ = ["CHOSEN_CORES", "PLANNED", "MachineChoices", "job_columns", "machine_choices"]
-__all__ += ["machine_run", "needed_of_answer", "needs_answer"]
+__all__ += ["machine_run", "machine_stack", "needed_of_answer", "needs_answer"]
 
 PLANNED = ("pbs", "edf_parallel")
 """Ways that are played by the frames of a plan."""
@@ -198,9 +203,9 @@ def _of_instances(models: DerivedModels, found: MigAllocation) -> dict[str, Any]
 def machine_run(
     models: DerivedModels, way: str, choices: MachineChoices, **arguments: Any
 ) -> MachineRun:
-    """Play a way on the machine: periodic releases without jitter, whole times."""
+    """Play a way on the machine."""
     until, timeline = arguments.pop("until"), arguments.pop("timeline")
-    model = machine_model(models, way, until=until, jitter=False, **choices.arguments)
+    model = _model(models, way, choices, until)
     has_blocks = models.platform.gpu is not None and not has_whole_kernels(way)
     logs = ("jobs", "operations", "cpus", *(("blocks",) if has_blocks else ()))
     found = run_machine(model, log=logs if timeline else ("jobs",), progress=False, **arguments)
@@ -232,6 +237,19 @@ def machine_run(
         reason=found.reason,
         sent=_sent(models.workload),
     )
+
+
+def machine_stack(
+    models: DerivedModels, way: str, choices: MachineChoices, **arguments: Any
+) -> MachineStack:
+    """Play a way on the machine so many times (``runs``), without logs."""
+    until, runs = arguments.pop("until"), arguments.pop("runs")
+    return stack_machine(_model(models, way, choices, until), runs, **arguments)
+
+
+def _model(models: DerivedModels, way: str, choices: MachineChoices, until: int) -> MachineModel:
+    """The machine; without draws, releases have no jitter."""
+    return machine_model(models, way, until=until, **{"jitter": False, **choices.arguments})
 
 
 def _column(model: MachineModel, name: str) -> Int64Array:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from gpusched import simulate
-from gpusched._support.arguments import Int64Array, flag, frozen, instance
+from gpusched._support.arguments import (
+    Int64Array,
+    flag,
+    frozen,
+    instance,
+    integer,
+    one_of,
+    seed_sequence,
+    set_number,
+)
 from gpusched._support.budget import (
     Budget,
     BudgetSpent,
@@ -21,6 +32,9 @@ from gpusched._support.budget import (
     spent,
     within_seconds,
 )
+from gpusched._support.progress import Progress
+from gpusched._support.registry import enumeration
+from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
@@ -39,12 +53,16 @@ from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.machine_models import INSIDE
 from gpusched.comparison.machine_runs import (
     CHOSEN_CORES,
+    PLANNED,
+    MachineChoices,
     job_columns,
     machine_choices,
     machine_run,
+    machine_stack,
     needed_of_answer,
     needs_answer,
 )
+from gpusched.comparison.run_stack import RunStack
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -59,20 +77,105 @@ from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.answer import missing
 from gpusched.model.views.derived_view import COPY_WAITS
+from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
+from gpusched.simulate.arguments.run_arguments import gap_share
 from gpusched.simulate.machine_result import MachineRun
+from gpusched.simulate.machine_run import MachineStack
 from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:
     from gpusched.comparison.instances.instance_runs import InstanceRuns
     from gpusched.simulate.host_result import HostRun
 
-__all__ = ["Watch", "observe", "observed"]
+__all__ = ["Draws", "Watch", "draws_of", "observe", "observed", "stacked"]
 
 _PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of a run: those with the number `index` of a seed.
+
+    ``low``: least share of times (None: those that the workload states). ``gap``: most that a
+    period is longer, as a share of it.
+    """
+
+    seed: np.random.SeedSequence
+    index: int = 0
+    low: Fraction | None = None
+    gap: Fraction = Fraction(0)
+    draw: str = "operation"
+
+    def shares(self, workload: Workload) -> list[Fraction]:
+        """The least share of the times of each task: not below its stated least time."""
+        found = []
+        for task in workload:
+            least = _best_share(task)
+            found.append(max(least, Fraction(least == 0) if self.low is None else self.low))
+        return found
+
+    def said(self, workload: Workload) -> str:
+        """A sentence on releases and times."""
+        shares = self.shares(workload)
+        said = "releases are periodic"
+        if self.gap:
+            said = f"periods are drawn, up to {_percent(self.gap)} longer"
+        if any(task.jitter for task in workload):
+            said += ", with drawn jitter"
+        if min(shares) == 1:
+            return f"{said}, and jobs take their whole times"
+        if len(set(shares)) == 1:
+            return f"{said}, and times are drawn from {_percent(shares[0])} of the whole ones on"
+        return f"{said}, and times are drawn, from shares of the whole ones on that tasks have"
+
+
+def _best_share(task: Task) -> Fraction:
+    """The stated least time of a job as a share of the times of its segments.
+
+    It is rounded up where its parts do not fit 31 bits.
+    """
+    whole = sum(part.repeat * _time_of(part) for part in task.segments)
+    if not task.best or not whole:
+        return Fraction(0)
+    share = min(Fraction(1), Fraction(task.best, whole))
+    if share.denominator >= 2**31:
+        share = Fraction(-(-task.best * 2**30 // whole), 2**30)
+    return share
+
+
+def _time_of(part: Segment) -> int:
+    """Time of a segment; of a kernel without one, that of its blocks."""
+    if isinstance(part, Kernel) and part._time is None:
+        return part.block_time or 0
+    return part.time
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(100 * share):.6g} %"
+
+
+def draws_of(seed: Any, index: int, low: Any, gap: Any, draw: str) -> Draws | None:
+    """The draws that arguments of a call ask for; None: nothing is drawn."""
+    share = None if low is None else gap_share(low, "low")
+    if share is not None and share > 1:
+        raise ValueError(f"low: got {shown(low)}, expected a share of the whole time, 0 to 1")
+    longer = gap_share(gap, "gap")
+    if longer >= 2**31:
+        raise ValueError(f"gap: got {shown(gap)}, expected a share below 2**31")
+    one_of(draw, enumeration("simulate.machine_draw"), "draw")
+    set_number(index, "index")
+    if seed is None:
+        if share is not None or longer or index:
+            name = "low" if share is not None else "gap" if longer else "index"
+            raise ValueError(f"seed: got None, expected one with {name}=")
+        return None
+    return Draws(seed_sequence(seed), index, share, longer, draw)
 
 
 @dataclass(frozen=True)
@@ -83,6 +186,8 @@ class Watch:
     timeline: bool = False
     budget: Budget | None = None
     stop: Any = None
+    draws: Draws | None = None
+    progress: Progress = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +205,20 @@ class _Jobs:
     detail: HostRun | InstanceRuns | MachineRun
 
 
+@dataclass(frozen=True)
+class _Runs:
+    """Numbers of a stack of runs, and its assumptions."""
+
+    numbers: MachineStack
+    until: int
+    said: tuple[str, ...]
+    limits: tuple[tuple[str, str], ...]
+
+
+_Found = TypeVar("_Found")
+
+
+@overload
 def observe(
     workload: Workload,
     platform: Platform,
@@ -107,11 +226,57 @@ def observe(
     *,
     until: Time | None = None,
     timeline: bool = True,
+    seed: Any = None,
+    index: int = 0,
+    count: None = None,
+    low: Any = None,
+    gap: Any = 0,
+    draw: str = "operation",
     triggered: Triggered = "apart",
     budget: Budget | None = None,
+    progress: Progress = None,
     stop: Any = None,
     **options: OptionValue,
-) -> WorkloadRun:
+) -> WorkloadRun: ...
+@overload
+def observe(
+    workload: Workload,
+    platform: Platform,
+    way: Way | str,
+    *,
+    until: Time | None = None,
+    timeline: bool = True,
+    seed: Any = None,
+    index: int = 0,
+    count: int,
+    low: Any = None,
+    gap: Any = 0,
+    draw: str = "operation",
+    triggered: Triggered = "apart",
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+    **options: OptionValue,
+) -> RunStack: ...
+def observe(
+    workload: Workload,
+    platform: Platform,
+    way: Way | str,
+    *,
+    until: Time | None = None,
+    timeline: bool = True,
+    seed: Any = None,
+    index: int = 0,
+    count: int | None = None,
+    low: Any = None,
+    gap: Any = 0,
+    draw: str = "operation",
+    triggered: Triggered = "apart",
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+    **options: OptionValue,
+) -> WorkloadRun | RunStack:
     """Simulate a workload under one way of sharing the GPU.
 
     >>> w = gs.Workload([
@@ -145,11 +310,33 @@ def observe(
     timeline
         Whether ``detail`` keeps operations, blocks and CPU intervals, which its pictures need.
         (Short runs with late jobs keep them in any case.)
+    seed, index
+        Seed (an int, a ``SeedSequence`` or a ``Generator``), and number of the run under it. With a
+        seed, times and releases are drawn as ``low`` and ``gap`` say, and releases are up to the
+        jitter of a task behind its arrivals. The draws depend on these two, on the name of the
+        task, and on the numbers of the job and of the segment alone: not on the way, on ``until``
+        or on other tasks. None: jobs are released periodically, from the offsets, without jitter,
+        and take their whole times.
+    count
+        Number of runs, from ``index`` on, that are simulated in one call, without logs. Calls with
+        different ``index`` may run in several threads.
+    low
+        Least times, as a share of the whole ones, but not below those that tasks state (``best``).
+        Default: those that tasks state, and whole times of the others.
+    gap
+        The most by which a period is longer, as a share of it.
+    draw
+        The parts with times of their own: each "operation" (a kernel's blocks take equally long),
+        each "block", or each "job", all parts of which are then shortened alike.
     triggered
         As in ``gs.analyze``.
     budget
-        A ``gs.Budget`` for the whole call, whose ``states`` limit each simulation. Where a late job
-        has to be simulated under several readings of the rules of GPUs, these share the seconds.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit each simulation, or all runs of a
+        stack together. Where a late job has to be simulated under several readings of the rules of
+        GPUs, these share the seconds.
+    progress
+        With ``count``, a callable (done, total), in runs, or a bool that turns a progress bar on or
+        off; by default a bar appears in a terminal or a notebook after one second.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -160,14 +347,18 @@ def observe(
     Returns
     -------
     WorkloadRun
+        With ``count``, a `RunStack`: responses and percentiles of all runs, each of which can be
+        simulated again.
 
     Raises
     ------
     NotApplicable
         The way does not exist on the platform, or the model cannot express the workload (the
-        message gives the reason). It is a ValueError.
+        message gives the reason). It is a ValueError. Nothing is drawn in simulations by
+        ``gs.simulate.host``, plans are for periodic releases, and there are no stacks of GPU
+        instances that are simulated one by one.
     ValueError
-        The way or a parameter is unknown; or, if
+        The way or a parameter is unknown; something is to be drawn without a seed; or, if
         ``until`` is not given, a single job has more than a million launches or a million periods
         of a container, or, without a budget, more than 20 million blocks.
     OverflowError
@@ -185,9 +376,23 @@ def observe(
     last = None
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
-    watch = Watch(last, flag(timeline, "timeline"), budget, stop)
+    draws = draws_of(seed, index, low, gap, draw)
+    watch = Watch(last, flag(timeline, "timeline"), budget, stop, draws, progress)
     memory = None if budget is None else as_budget(budget).bytes
-    return observed(models, way, Request(options_of(way), stop=stop, memory=memory), watch)
+    request = Request(options_of(way), stop=stop, memory=memory)
+    if count is None:
+        return observed(models, way, request, watch)
+    if draws is None:
+        raise ValueError("seed: got None, expected one with count=")
+    runs = integer(count, "count")
+    if not 1 <= runs <= 2**63 - draws.index:
+        raise ValueError(
+            f"count: got {shown(runs)}, expected a positive number, and indices below 2**63"
+        )
+    again = partial(
+        observe, workload, platform, way, until=until, seed=draws.seed, low=low, gap=gap, draw=draw
+    )
+    return stacked(models, way, request, watch, runs, again)
 
 
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
@@ -210,19 +415,63 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     return open_reading(run, others)
 
 
+def stacked(
+    models: DerivedModels,
+    way: Way,
+    request: Request,
+    watch: Watch,
+    runs: int,
+    again: Callable[..., WorkloadRun],
+) -> RunStack:
+    """Simulate a workload so many times; ``again(index=i)`` simulates one run with its logs."""
+    raise_if_stopped(request.stop)
+    began = perf_counter()
+    given, draws = models.given, watch.draws
+    assert draws is not None
+    asked = replace(request, options=_options(way, request))
+    found: _Runs
+    models, found = _in_ticks(models, way, asked, partial(_machine_stack, runs=runs), watch)
+    numbers = found.numbers
+    return RunStack(
+        workload=given.workload,
+        platform=given.platform,
+        way=way.name,
+        options=asked.options,
+        until=found.until // models.grain,
+        index=draws.index,
+        worst=missing(numbers.worst, numbers.worst >= 0, -1),
+        late_count=numbers.late,
+        job_count=numbers.released,
+        left=numbers.left,
+        assumptions=(*found.said, _said_of(draws, given.workload)),
+        limits=found.limits,
+        reason=numbers.reason,
+        seconds=perf_counter() - began,
+        bins=np.stack([numbers.task, numbers.edge, numbers.count]),
+        _again=again,
+    )
+
+
+def _said_of(draws: Draws | None, workload: Workload) -> str:
+    return _PERIODIC if draws is None else draws.said(workload)
+
+
+def _options(way: Way, request: Request) -> dict[str, OptionValue]:
+    options = dict(request.options)
+    if way.modes:
+        options.setdefault("mode", way.modes[0])
+    return options
+
+
 def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
     """The run under one reading of the rules of GPUs."""
     raise_if_stopped(request.stop)
     began = perf_counter()
-    options = dict(request.options)
-    if way.modes:
-        options.setdefault("mode", way.modes[0])
+    options = _options(way, request)
     asked = replace(request, options=options)
     given = models.given
-    try:
-        models, found = _found(models, way, asked, watch)
-    except ValueError as error:
-        raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
+    found: _Jobs
+    models, found = _in_ticks(models, way, asked, _simulation_of(way, asked), watch)
     grain = models.grain
     return WorkloadRun(
         workload=given.workload,
@@ -235,7 +484,7 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
         release=frozen(found.release // grain),
         end=frozen(np.where(found.end < 0, -1, ticks_up(found.end, grain))),
         now=-(-found.now // grain),
-        assumptions=(*found.said, _PERIODIC),
+        assumptions=(*found.said, _said_of(watch.draws, given.workload)),
         limits=found.limits,
         detail=found.detail,
         seconds=perf_counter() - began,
@@ -243,24 +492,38 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
     )
 
 
-def _found(
-    models: DerivedModels, way: Way, request: Request, watch: Watch
-) -> tuple[DerivedModels, _Jobs]:
-    """The simulated jobs, and the models that they are of: those in finer ticks, if needed."""
-    inner = as_way(request.options.get("within", way.within)).name if way.name == "mig" else ""
-    simulation = _machine
+def _inner_of(way: Way, request: Request) -> str:
+    """The way within GPU instances, "" without any."""
+    return as_way(request.options.get("within", way.within)).name if way.name == "mig" else ""
+
+
+def _simulation_of(way: Way, request: Request) -> Callable[..., _Jobs]:
+    """The simulation of a way."""
     if way.simulator == "host" or request.options.get("stall"):
-        simulation = _host
-    elif way.name == "mig" and inner not in INSIDE:
-        simulation = _instances
-    fine = models.refined(way.name, test=way.name == "mig", within=inner)
+        return _host
+    apart = way.name == "mig" and _inner_of(way, request) not in INSIDE
+    return _instances if apart else _machine
+
+
+def _in_ticks(
+    models: DerivedModels,
+    way: Way,
+    request: Request,
+    simulation: Callable[..., _Found],
+    watch: Watch,
+) -> tuple[DerivedModels, _Found]:
+    """The result of a simulation, and the models that it is of: those in finer ticks, if needed."""
+    fine = models.refined(way.name, test=way.name == "mig", within=_inner_of(way, request))
     try:
-        return fine, simulation(fine, way, request, watch)
-    except OverflowError:  # of times that are short enough in the given ticks
-        if fine.grain == 1:
-            raise
-    coarse = fine.given.unrefined()
-    return coarse, simulation(coarse, way, request, watch)
+        try:
+            return fine, simulation(fine, way, request, watch)
+        except OverflowError:  # of times that are short enough in the given ticks
+            if fine.grain == 1:
+                raise
+        coarse = fine.given.unrefined()
+        return coarse, simulation(coarse, way, request, watch)
+    except ValueError as error:
+        raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
 
 
 # Simulations --------------------------------------------------------------------------------------
@@ -278,6 +541,7 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
 
     This simulation has no copy engines, no launches and no contexts of several tasks.
     """
+    _refuse_draws(watch)
     until = _until(models, watch)
     answer = analyzed(models.given, way, request)
     verdict, said = answer.detail, answer.derivation
@@ -315,6 +579,11 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     return _Jobs(run.task, run.job, run.release, run.end, until, run.now, said, limits, run)
 
 
+def _refuse_draws(watch: Watch) -> None:
+    if watch.draws is not None:
+        raise ValueError("seed: got one, expected None; nothing is drawn in this simulation")
+
+
 _OF_TESTS = ("variant", "fixed_point", "suspension", "order_free", "method")
 """Parameters of ways that are options of their tests."""
 
@@ -345,8 +614,12 @@ def _is_small(models: DerivedModels, run: MachineRun) -> bool:
     return run.reason is None and int(parts[run.jobs.task].sum()) <= _MOST_PARTS
 
 
-def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
-    """The whole machine: CPUs, copy engines and the GPU."""
+def _deployed(
+    models: DerivedModels, way: Way, request: Request, watch: Watch
+) -> tuple[MachineChoices, int]:
+    """The deployment that the machine plays under a way, and the end of the releases."""
+    if way.name in PLANNED and watch.draws is not None and watch.draws.gap:
+        raise ValueError("gap: got one, expected 0; a plan is for periodic releases")
     if way.name in ("mps", "mps_static"):
         refuse_many_clients(models)
     works: tuple[tuple[Work, int], ...] = ((launches_of, MOST_LAUNCHES),)
@@ -364,27 +637,66 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         with contextlib.suppress(ValueError, BudgetSpent):  # the usual deployment
             answer = analyzed(models.given, way, request)
     choices = machine_choices(models, way.name, request.options, answer, until)
-    run = machine_run(
+    if not as_way(way.name).in_turns:
+        choices = replace(choices, limits=choices.limits + _profiles(models))
+    if watch.draws is not None:
+        choices = replace(choices, arguments=choices.arguments | _drawn(models, watch.draws))
+    return choices, until
+
+
+def _drawn(models: DerivedModels, draws: Draws) -> dict[str, Any]:
+    """Draws as arguments of `machine_model`."""
+    return {
+        "low": draws.shares(models.given.workload),
+        "gap": draws.gap,
+        "draw": draws.draw,
+        "grain": models.grain,
+        "jitter": True,
+    }
+
+
+def _seeded(watch: Watch) -> dict[str, Any]:
+    return {} if watch.draws is None else {"seed": watch.draws.seed, "index": watch.draws.index}
+
+
+def _machine_stack(
+    models: DerivedModels, way: Way, request: Request, watch: Watch, *, runs: int
+) -> _Runs:
+    """Runs of the whole machine without logs."""
+    simulation = _simulation_of(way, request)
+    if simulation is _host:
+        _refuse_draws(watch)
+    if simulation is _instances:
+        raise ValueError(f"count: got {runs}, expected None; instances are simulated one by one")
+    choices, until = _deployed(models, way, request, watch)
+    found = machine_stack(
         models,
         way.name,
         choices,
+        runs=runs,
         until=until,
-        timeline=watch.timeline,
         budget=_limits(watch),
+        progress=watch.progress,
         stop=watch.stop,
+        **_seeded(watch),
     )
+    if found.reason is not None and not len(found.left):
+        raise spent(found.reason)
+    return _Runs(found, until, choices.said, choices.limits)
+
+
+def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
+    """The whole machine: CPUs, copy engines and the GPU."""
+    choices, until = _deployed(models, way, request, watch)
+    play = partial(machine_run, models, way.name, choices, until=until, stop=watch.stop)
+    run = play(timeline=watch.timeline, budget=_limits(watch), **_seeded(watch))
     if run.reason is not None and not len(run):
         raise spent(run.reason)
     if run.late.any() and not watch.timeline and _is_small(models, run):
         # Why a job is late is in its logs.
-        run = machine_run(
-            models, way.name, choices, until=until, timeline=True, budget=None, stop=watch.stop
-        )
+        run = play(timeline=True, budget=None, **_seeded(watch))
     task, job, release, end = job_columns(run)
-    limits = choices.limits
-    if not as_way(way.name).in_turns:
-        limits += _profiles(models)
-    return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
+    return _Jobs(task, job, release, end, until, run.now, choices.said, choices.limits, run)
 
 
 def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
@@ -405,7 +717,7 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         runs.append(_observed(each, inner, asked, replace(watch, until=until, stop=stop)))
     tasks = [np.array(part.tasks, np.int64) for part in found.parts]
     both = list(zip(tasks, runs, strict=True))
-    said = (text for run in runs for text in run.assumptions if text != _PERIODIC)
+    said = (text for run in runs for text in run.assumptions[:-1])
     details: dict[str, MachineRun] = {}
     for part, run in zip(found.parts, runs, strict=True):
         assert isinstance(run.detail, MachineRun)

@@ -17,6 +17,7 @@ from gpusched.model.answer import Times, missing
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.simulate.run_results import percentile_of
 
 __all__ = ["PathRun", "TaskJobs", "path_run"]
 
@@ -41,8 +42,8 @@ class PathRun(Tabular, Frozen):
     ... ], "us", paths=[gs.Path("frame to command", ["camera", "control"], "20ms")])
     >>> run = gs.observe(w, gs.Platform("AGX Orin", cpus=2), "mpcp", until="1s")
     >>> path = run.path("frame to command")
-    >>> path.largest, path.percentiles((50, 100)), path.worst()["control"]
-    (12000, (12000, 12000), 1)
+    >>> path.largest, path.percentile(50), path.worst()["control"]
+    (12000, 12000, 1)
 
     Attributes
     ----------
@@ -105,18 +106,18 @@ class PathRun(Tabular, Frozen):
         due = self.path.deadline
         return due is not None and self.largest is not None and self.largest > due
 
-    def percentiles(self, q: Sequence[float] = (50, 95, 99, 100)) -> tuple[int, ...]:
-        """Times that q percent do not exceed (nearest rank), in ticks; empty without times.
+    def percentile(self, q: float) -> int | None:
+        """The time that q percent do not exceed (nearest rank), in ticks; None without times.
 
-        They are those of a simulation, no guarantee. Raises ValueError for a q outside 0 to 100.
+        It is that of a simulation, no guarantee. Raises ValueError for a q outside 0 to 100.
         """
-        for one in q:
-            if not 0 <= one <= 100:
-                raise ValueError(f"q: got {one!r}, expected 0 to 100")
-        if not len(self):
-            return ()
-        found = np.percentile(self.values, list(q), method="inverted_cdf")
-        return tuple(int(one) for one in found)
+        return percentile_of(self.values, q)
+
+    @property
+    def late_count(self) -> int:
+        """Number of times that exceed the deadline of the path."""
+        due = self.path.deadline
+        return 0 if due is None else int((self.values > due).sum())
 
     def worst(self) -> dict[str, int]:
         """Number of the job of each task in the chain with the largest time; empty without one."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,13 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import in_finer_ticks, ticks_up
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.path_runs import PathRun, TaskJobs, path_run
+from gpusched.comparison.response_table import (
+    PERCENTILES,
+    Shares,
+    response_table,
+    shares_of,
+    times_of,
+)
 from gpusched.comparison.saved_values import FieldValues, platform_values, workload_values
 from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
 from gpusched.comparison.workload_answer import (
@@ -36,6 +43,7 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.machine_result import MachineRun
+from gpusched.simulate.run_results import percentile_of
 from gpusched.ways.way import WAYS, OptionValue, label_of
 
 if TYPE_CHECKING:
@@ -202,6 +210,54 @@ class WorkloadRun(Tabular, Saved, Frozen):
         counted = (self.end >= 0) | self.late
         np.maximum.at(found, self.task[counted], self._so_far[counted])
         return missing(found, found >= 0, -1)
+
+    @property
+    def job_count(self) -> Int64Array:
+        """Number of jobs of each task: int64 ``(n,)``."""
+        return np.bincount(self.task, minlength=len(self.workload)).astype(np.int64)
+
+    @property
+    def share_late(self) -> Shares:
+        """Share of late jobs of each task: float64 ``(n,)``; masked without a job."""
+        return shares_of(self.late_count, self.job_count)
+
+    @overload
+    def percentile(self, q: float) -> Times: ...
+    @overload
+    def percentile(self, q: float, task: int | str) -> int | None: ...
+    def percentile(self, q: float, task: int | str | None = None) -> Times | int | None:
+        """The response that q percent of a task's jobs do not exceed (nearest rank), in ticks.
+
+        A job that had not ended counts with its time so far. Paths have theirs:
+        ``run.path(name).percentile(q)``.
+
+        Parameters
+        ----------
+        q
+            0 to 100.
+        task
+            Name or index of a task. Default: all tasks.
+
+        Returns
+        -------
+        One number, or None without a job; for all tasks int64 ``(n,)``, masked without a job.
+
+        Raises
+        ------
+        ValueError, IndexError, KeyError
+            q is outside 0 to 100; the task does not exist.
+        """
+        if task is not None:
+            mine = self.task == self.workload.index(task)
+            return percentile_of(self._so_far[mine], q)
+        took = self._so_far[np.argsort(self.task, kind="stable")]
+        parts = np.split(took, np.cumsum(self.job_count)[:-1])
+        return times_of([percentile_of(part, q) for part in parts])
+
+    def responses_text(self, percentiles: tuple[float, ...] = PERCENTILES) -> str:
+        """The percentiles and the largest responses of the tasks as a table."""
+        found = [(q, self.percentile(q)) for q in percentiles]
+        return response_table(self.workload, self.job_count, found, self.worst, self.late_count)
 
     @property
     def _so_far(self) -> Int64Array:
@@ -485,7 +541,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return f"<WorkloadRun: {self.label}, {plural(len(self), 'job')}, {misses}>"
 
     def __str__(self) -> str:
-        return f"{self.label}: {self.verdict}. {self.why()}"
+        return f"{self.label}: {self.verdict}. {self.why()}\n\n{self.responses_text()}"
 
     def _repr_html_(self) -> str:
         return self.detail._repr_html_()

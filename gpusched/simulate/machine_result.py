@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Frozen, Saved
 from gpusched._support.tabular import Coded
@@ -329,20 +329,6 @@ class MachineRun(Saved, Frozen):
         due = self.origin + self.deadline[jobs.task]
         found: npt.NDArray[np.bool_] = np.where(jobs.end < 0, self.now, jobs.end) > due
         return found
-
-    def percentile(self, q: float, task: int | str) -> int | None:
-        """The response that q percent of a task's jobs do not exceed, in ticks (nearest rank).
-
-        A job that has not ended counts with its time so far. None without a job. Raises
-        ValueError for a q outside 0 to 100, IndexError and KeyError for an unknown task.
-        """
-        if not 0 <= q <= 100:
-            raise ValueError(f"q: got {q!r}, expected 0 to 100")
-        mine = self.jobs.task == task_number(task, self.name)
-        if not mine.any():
-            return None
-        took = np.where(self.jobs.end < 0, self.now, self.jobs.end) - self.origin
-        return int(np.percentile(took[mine], q, method="inverted_cdf"))
 
     @property
     def busy(self) -> dict[str, float]:

@@ -6,7 +6,7 @@ The model is that of ``csrc/simulate/machine/machine.h``, as arrays. `machine_mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,8 @@ from gpusched._support.registry import enumeration, limit
 from gpusched.model.gpu import GPU
 from gpusched.simulate.run_slices import run_to_end
 
-__all__ = ["MACHINE_LOGS", "NEVER", "MachineLogs", "MachineModel", "run_machine"]
+__all__ = ["MACHINE_LOGS", "NEVER", "MachineLogs", "MachineModel", "MachineStack", "run_machine"]
+__all__ += ["stack_machine"]
 
 NEVER = limit("model.never")
 """End of a simulation that goes on until nothing is left."""
@@ -129,20 +130,7 @@ def run_machine(
     logs = some_of(log, MACHINE_LOGS, "log")
     budget = as_budget(budget)
     timed = within_seconds(stop, budget.seconds)
-    columns: dict[str, Any] = dict(model.columns)
-    numbers: dict[str, Any] = dict(model.numbers)
-    simulation = _core.machine_open(
-        [(gpu._limits, gpu.sm_order) for gpu in model.gpus],
-        **columns,
-        **numbers,
-        key=seed_key(seed),
-        index=set_number(index, "index"),
-        log_jobs="jobs" in logs,
-        log_operations="operations" in logs or "blocks" in logs,
-        log_blocks="blocks" in logs,
-        log_cpus="cpus" in logs,
-        stop=timed,
-    )
+    simulation = _open(model, logs, seed, index, 0, timed)
     total = min(model.numbers["until"], model.numbers["last"])
     ended = run_to_end(simulation, budget, progress, timed, total=total, unit="tick")
     worst, late, released = map(frozen, simulation.result())
@@ -157,6 +145,89 @@ def run_machine(
         slices=_log("slice", simulation.slices()),
         now=ended.now,
         reason=ended.reason,
+    )
+
+
+@dataclass(frozen=True)
+class MachineStack:
+    """Numbers of runs of one machine that differ in what is drawn.
+
+    Attributes
+    ----------
+    worst, late, released
+        Per run and task, ``(runs, n)``: the largest response, -1 without a job; the numbers of jobs
+        that ended late, or had not ended within their deadlines, and of jobs released.
+    left
+        Per run: jobs that had not ended; their responses are what they had taken.
+    task, edge, count
+        Bins of the responses of each task, ascending: their largest numbers and how many responses
+        they have. They are exact below 256 and less than 1/128 wide from there on.
+    reason
+        The budget that was used up before all runs were done, or None.
+
+    Times are in units of the model's grain; ends are rounded up.
+    """
+
+    worst: Int64Array
+    late: Int64Array
+    released: Int64Array
+    left: Int64Array
+    task: Int64Array
+    edge: Int64Array
+    count: Int64Array
+    reason: str | None
+
+
+def stack_machine(
+    model: MachineModel,
+    runs: int,
+    *,
+    seed: Any = None,
+    index: int = 0,
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+) -> MachineStack:
+    """Simulate a machine so many times, from ``index`` on, without logs.
+
+    Run i has the draws of the run with ``index + i``. Arguments and exceptions are as in
+    `run_machine`; ``progress`` counts runs, and ``states`` limits the jobs and blocks of all.
+    """
+    budget = as_budget(budget)
+    timed = within_seconds(stop, budget.seconds)
+    simulation = _open(model, (), seed, index, runs, timed)
+    ended = run_to_end(simulation, budget, progress, timed, total=runs, unit="run")
+    rows, (left,), bins = simulation.stack()
+    n = len(_column_of(model))
+    worst, late, released = (frozen(column.reshape(-1, n)) for column in rows)
+    task, edge, count = map(frozen, bins)
+    return MachineStack(worst, late, released, frozen(left), task, edge, count, ended.reason)
+
+
+def _column_of(model: MachineModel) -> Int64Array:
+    found = model.columns["period"]
+    assert found is not None
+    return found
+
+
+def _open(
+    model: MachineModel, logs: Container[str], seed: Any, index: int, runs: int, stop: Any
+) -> _core.MachineSimulation:
+    """A simulation, or a stack, at its start."""
+    columns: dict[str, Any] = dict(model.columns)
+    numbers: dict[str, Any] = dict(model.numbers)
+    return _core.machine_open(
+        [(gpu._limits, gpu.sm_order) for gpu in model.gpus],
+        **columns,
+        **numbers,
+        key=seed_key(seed),
+        index=set_number(index, "index"),
+        runs=runs,
+        log_jobs="jobs" in logs,
+        log_operations="operations" in logs or "blocks" in logs,
+        log_blocks="blocks" in logs,
+        log_cpus="cpus" in logs,
+        stop=stop,
     )
 
 

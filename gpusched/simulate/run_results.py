@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.arguments import Int64Array, real, task_number
 from gpusched._support.results import Results
 from gpusched._support.saved import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of, optional
@@ -162,6 +164,22 @@ def ended(outcome: str, reason: str | None, now: int) -> str:
     if outcome == "budget":
         return f"the budget ({reason}) was spent at {now}"
     return f"all jobs finished by {now}"
+
+
+def rank_of(q: float, count: int) -> int | None:
+    """The place, from 1, of the smallest of so many values that q percent do not exceed.
+
+    None without values. Raises ValueError for a q outside 0 to 100.
+    """
+    if not 0 <= real(q, "q") <= 100:
+        raise ValueError(f"q: got {q!r}, expected 0 to 100")
+    return max(1, math.ceil(Fraction(str(q)) * count / 100)) if count else None
+
+
+def percentile_of(values: Int64Array, q: float) -> int | None:
+    """The smallest value that q percent do not exceed (nearest rank); None without values."""
+    rank = rank_of(q, len(values))
+    return None if rank is None else int(np.partition(values, rank - 1)[rank - 1])
 
 
 def misses(run: Any) -> str:

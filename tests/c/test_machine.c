@@ -1,5 +1,5 @@
 /* Tests of the machine: hand-made systems of each rule, faults, refusals, slices of a run. */
-#include "simulate/machine/machine.h"
+#include "simulate/machine/machine_stack.h"
 
 #include "faults.h"
 #include "minunit.h"
@@ -15,6 +15,7 @@ typedef struct {
     gs_gpu_t gpu;
     int64_t period[MOST], deadline[MOST], offset[MOST], jitter[MOST], priority[MOST], core[MOST];
     int64_t item_begin[MOST], item_kind[MOST], item_time[MOST], item_engine[MOST];
+    int64_t item_least[MOST], drawn_as[MOST];
     int64_t item_blocks[MOST], item_threads[MOST], item_regs[MOST], item_smem[MOST];
     int64_t item_whole[MOST], step_begin[MOST], step_kind[MOST], step_item[MOST];
     int64_t device[MOST], stream[MOST], context[MOST], group[MOST], level[MOST], channel[MOST];
@@ -48,6 +49,8 @@ static void system_init(system_t *self, int rule)
         .item_begin = self->item_begin,
         .item_kind = self->item_kind,
         .item_time = self->item_time,
+        .item_least = self->item_least,
+        .drawn_as = self->drawn_as,
         .item_engine = self->item_engine,
         .item_blocks = self->item_blocks,
         .item_threads = self->item_threads,
@@ -85,7 +88,7 @@ static void system_init(system_t *self, int rule)
         .entry_kernel = self->entry_kernel,
         .until = 100,
         .last = GS_NEVER,
-        .low = {1, 1},
+        .grain = 1,
         .gap = {0, 1},
         .victim = -1,
         .key = {1, 2, 3, 4},
@@ -121,7 +124,7 @@ static int64_t add_item(system_t *self, int64_t kind, int64_t time)
 {
     int64_t n = self->model.n, k = self->item_begin[n]++;
     self->item_kind[k] = kind;
-    self->item_time[k] = time;
+    self->item_time[k] = self->item_least[k] = time;
     return k - self->item_begin[n - 1];
 }
 
@@ -325,6 +328,21 @@ static void test_limits(void)
     check_worst(&system, (const int64_t[]){14, 19});
 }
 
+/* Lets times, gaps and delays of releases be drawn. */
+static void draw(system_t *self)
+{
+    for (int64_t k = 0; k < self->item_begin[self->model.n]; k++) {
+        self->item_least[k] = (self->item_time[k] + 3) / 4;
+    }
+    self->model.draw = GS_SIMULATE_MACHINE_DRAW_BLOCK;
+    self->model.until = 1000;
+    self->model.gap = (gs_simulate_machine_share_t){1, 2};
+    self->jitter[0] = 30;
+    for (int64_t i = 0; i < self->model.n; i++) {
+        self->drawn_as[i] = i;
+    }
+}
+
 /* A run in slices of one instant is the run in one piece. */
 static void test_slices(void)
 {
@@ -333,11 +351,7 @@ static void test_slices(void)
     for (int rule = 0; rule < GS_SIMULATE_MACHINE_RULE_FRAMES; rule++) {
         system_t system;
         make_pair(&system, rule);
-        system.model.low = (gs_simulate_machine_share_t){1, 4};
-        system.model.draw = GS_SIMULATE_MACHINE_DRAW_BLOCK;
-        system.model.until = 1000;
-        system.model.gap = (gs_simulate_machine_share_t){1, 2};
-        system.jitter[0] = 30;
+        draw(&system);
         gs_simulate_machine_t whole, parts;
         MU_CHECK(run(&whole, &ctx, &system, INT64_MAX) == GS_OK);
         MU_CHECK(run(&parts, &ctx, &system, 1) == GS_OK);
@@ -355,6 +369,74 @@ static void test_slices(void)
         gs_simulate_machine_free(&parts, &ctx);
     }
     MU_CHECK(ctx.bytes_used == 0);
+}
+
+/* The runs of a stack are those of the indices, and their responses are in the histograms. */
+static void test_stack(void)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    system_t system;
+    make_pair(&system, GS_SIMULATE_MACHINE_RULE_STREAMS);
+    draw(&system);
+    system.model.log_jobs = system.model.log_operations = system.model.log_blocks = false;
+    system.model.log_cpus = false;
+    system.model.index = 5;
+    enum { RUNS = 9 };
+    for (int64_t slice = 1; slice < 1000000; slice *= 1000) {
+        gs_simulate_machine_stack_t stack;
+        MU_CHECK(gs_simulate_machine_stack_init(&stack, &ctx, &system.model, RUNS) == GS_OK);
+        while (stack.done < RUNS) {
+            MU_CHECK(gs_simulate_machine_stack_run(&stack, &ctx, slice) == GS_OK);
+        }
+        int64_t jobs = 0, most = 0;
+        for (int64_t r = 0; r < RUNS; r++) {
+            system_t one = system;
+            one.model.index = (uint64_t)(5 + r);
+            gs_simulate_machine_t alone;
+            MU_CHECK(gs_simulate_machine_init(&alone, &ctx, &one.model) == GS_OK);
+            MU_CHECK(gs_simulate_machine_run(&alone, &ctx, INT64_MAX) == GS_OK);
+            MU_CHECK(memcmp(alone.worst, &stack.worst[2 * r], 2 * sizeof(int64_t)) == 0);
+            MU_CHECK(memcmp(alone.late, &stack.late[2 * r], 2 * sizeof(int64_t)) == 0);
+            MU_CHECK(memcmp(alone.released, &stack.released[2 * r], 2 * sizeof(int64_t)) == 0);
+            MU_CHECK(stack.left[r] == 0);
+            jobs += alone.released[0];
+            most = alone.worst[0] > most ? alone.worst[0] : most;
+            gs_simulate_machine_free(&alone, &ctx);
+        }
+        MU_CHECK(stack.responses[0].total == jobs && stack.responses[0].most == most);
+        gs_simulate_machine_stack_free(&stack, &ctx);
+    }
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+static int stack_and_close(gs_context_t *ctx, const system_t *system)
+{
+    gs_simulate_machine_stack_t stack;
+    int status = gs_simulate_machine_stack_init(&stack, ctx, &system->model, 2);
+    if (status == GS_OK) {
+        status = gs_simulate_machine_stack_run(&stack, ctx, INT64_MAX);
+        gs_simulate_machine_stack_free(&stack, ctx);
+    }
+    return status;
+}
+
+static void test_stack_faults(void)
+{
+    system_t system;
+    make_pair(&system, GS_SIMULATE_MACHINE_RULE_STREAMS);
+    draw(&system);
+    system.model.until = 300;
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    MU_CHECK(stack_and_close(&ctx, &system) == GS_ERR_VALUE); /* it has logs */
+    system.model.log_jobs = system.model.log_operations = system.model.log_blocks = false;
+    system.model.log_cpus = false;
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        for (fault_t fault = fault_first(kind); fault_next(&fault);) {
+            fault_check(&fault, stack_and_close(&fault.ctx, &system));
+        }
+    }
 }
 
 static void test_faults(void)
@@ -390,8 +472,9 @@ static void test_refusals(void)
         {&s.model.devices, 0, "devices", -1, GS_ERR_VALUE},
         {&s.model.server_core, 3, "server_core", -1, GS_ERR_VALUE},
         {&s.model.victim, 2, "victim", -1, GS_ERR_VALUE},
-        {&s.model.low.over, 2, "low", -1, GS_ERR_VALUE},
-        {&s.model.low.under, 0, "low", -1, GS_ERR_VALUE},
+        {&s.model.grain, 0, "grain", -1, GS_ERR_VALUE},
+        {&s.item_least[0], 0, "item_least", 0, GS_ERR_VALUE},
+        {&s.item_least[1], 1000, "item_least", 1, GS_ERR_VALUE},
         {&s.model.gap.over, -1, "gap", -1, GS_ERR_VALUE},
         {&s.model.gap.under, 0, "gap", -1, GS_ERR_VALUE},
         {&s.model.last, -1, "last", -1, GS_ERR_VALUE},
@@ -481,6 +564,8 @@ int main(void)
     test_frames();
     test_limits();
     test_slices();
+    test_stack();
+    test_stack_faults();
     test_faults();
     test_refusals();
     return MU_END();

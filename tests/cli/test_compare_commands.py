@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import ORIN, refused, run
@@ -119,7 +120,7 @@ def test_simulate_has_tasks_without_gpu_work_and_without_jobs(folder: Path) -> N
     for method in ("streams", "one_stream", "mpcp", "container"):
         done = run(folder, *command, method)
         assert re.search(r"^host +13 ", done.stdout, re.MULTILINE)
-        assert re.search(r"^later +0 +– +80ms +0$", done.stdout, re.MULTILINE)
+        assert re.search(r"^later +0( +–){4} +80ms +0$", done.stdout, re.MULTILINE)
 
 
 def test_simulate_prints_the_assumptions_at_its_end(folder: Path) -> None:
@@ -148,6 +149,46 @@ def test_simulate_has_two_statuses(folder: Path, name: str, status: int) -> None
     document = json.loads(text.stdout)
     assert [task["worst"] for task in document["tasks"]] == found.worst.tolist()
     assert [task["late"] for task in document["tasks"]] == found.late_count.tolist()
+    for i, task in enumerate(document["tasks"]):
+        assert task["percentiles"] == {str(q): found.percentile(q, i) for q in (50, 95, 99)}
+        assert task["share_late"] == task["late"] / task["jobs"] == found.share_late[i]
+
+
+def test_simulate_draws_runs_of_a_seed(folder: Path) -> None:
+    workload, platform = gs.Workload.load(folder / "overload.toml"), gs.Platform("AGX Orin", cpus=2)
+    command = ("simulate", "overload.toml", *ORIN, "--way", "one_stream", "--until", "500ms")
+    draws = ("--seed", "3", "--low", ".8", "--gap", ".1", "--draw", "job")
+    play: dict[str, Any] = {"until": "500ms", "seed": 3, "low": 0.8, "gap": 0.1, "draw": "job"}
+    done = run(folder, *command, *draws, "--index", "2", "--percentiles", "0,99.9")
+    found = gs.observe(workload, platform, "one_stream", index=2, **play)
+    assert found.responses_text((0, 99.9)) in done.stdout
+    assert found.assumptions[-1] in done.stdout and "from 80 % of the whole" in done.stdout
+    assert done.returncode == (1 if found.schedulable is False else 3)
+    done = run(folder, *command, *draws, "--count", "20")
+    runs = gs.observe(workload, platform, "one_stream", count=20, **play)
+    jobs, late = runs.job_count.sum(), runs.late_count.sum()
+    assert f"one_stream: {jobs:,} jobs in 20 runs released before 500ms, {late:,} late" in (
+        done.stdout
+    )
+    assert runs.responses_text() in done.stdout and runs.why() in done.stdout
+    status = done.returncode
+    assert status == (1 if late and runs[runs.worst_run].schedulable is False else 3)
+    done = run(folder, *command, *draws, "--count", "20", "--json")
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["format"], document["runs"]) == (status, "gpusched runs", 20)
+    assert [task["worst"] for task in document["tasks"]] == runs.largest.tolist()
+    assert [task["percentiles"]["99"] for task in document["tasks"]] == runs.percentile(99).tolist()
+    assert sum(task["late"] for task in document["tasks"]) == document["late"] == late
+    for wrong, message in (
+        (("--low", ".5"), "--seed: got None, expected one with low="),
+        (("--seed", "-1"), "got -1, expected a non-negative number"),
+        (("--seed", "1", "--count", "0"), "got 0, expected a positive number"),
+        (("--seed", "1", "--count", "2", "--output", "x.svg"), "--output: expected one run"),
+        (("--percentiles", "50,101"), "got 50,101, expected percentages of 0 to 100"),
+        (("--percentiles", "a"), "invalid list of percentages value: 'a'"),
+    ):
+        done = run(folder, *command, *wrong)
+        assert done.returncode == 2 and message in done.stderr
 
 
 @pytest.mark.long
@@ -400,6 +441,9 @@ def test_the_document_of_a_comparison(folder: Path) -> None:
             worst = None if row.run is None else row.run.worst.tolist()[i]
             missed = None if row.run is None else int(row.run.late_count[i])
             assert (task["observed"], task["late"]) == (worst, missed)
+            if row.run is not None:
+                assert task["p99"] == row.run.percentile(99, i)
+                assert task["share_late"] == row.run.share_late[i]
         if row.answer is not None:
             assert found["assumptions"] == list(row.answer.assumptions)
     best = c.best()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.model.workload.time_units import time_with_unit
 from gpusched.ways import OUTSIDE, WAYS
 
 ORIN = gs.Platform("AGX Orin", cpus=2)
@@ -241,9 +243,26 @@ def test_a_comparison_has_a_row_for_every_way_and_mode() -> None:
     with pytest.raises(KeyError, match="expected one of one_stream"):
         c["gedf"]
     assert "mpcp (busy)" in str(c) and "mpcp (busy)" in c._repr_html_()
+    w = c.workload
+    head, *lines = str(c).splitlines()[: len(c) + 1]
+    assert (
+        head.split() == ("way claim verdict tightest task slack late P99 worst observed".split())
+        and len(head) < 110
+    )
+    for line, row in zip(lines, c, strict=True):
+        cells = re.split("  +", line)
+        if row.run is None or row.tightest is None:
+            assert cells[-3:] == ["–"] * 3
+        else:
+            share = row.run.share_late[row.tightest]
+            assert cells[-2] == time_with_unit(row.run.percentile(99, row.tightest), w.tick_ns)
+            assert (cells[-3] == "0 %") == (share == 0)
     frame = c.to_frame()
     assert len(frame) == 3 * len(c)
     assert frame.response.isna().sum() == 3 * sum(row.answer is None for row in c)
+    for column in ("p99", "share_late"):
+        assert frame[column].isna().sum() == 3 * sum(row.run is None for row in c)
+    assert (frame.p99 <= frame.observed).dropna().all()
 
 
 def test_a_comparison_without_any_model() -> None:

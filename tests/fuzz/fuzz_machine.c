@@ -13,7 +13,8 @@ typedef struct {
     int64_t device[TASKS], stream[TASKS], context[TASKS], group[TASKS], level[TASKS];
     int64_t channel[TASKS], client[TASKS], limit[TASKS], set_begin[TASKS + 1], set[TASKS * SMS];
     int64_t item_begin[TASKS + 1], kind[ITEMS], time[ITEMS], engine[ITEMS], blocks[ITEMS];
-    int64_t threads[ITEMS], regs[ITEMS], smem[ITEMS], whole[ITEMS];
+    int64_t threads[ITEMS], regs[ITEMS], smem[ITEMS], whole[ITEMS], least[ITEMS];
+    int64_t low; /* least time of an item, in thirds of its time */
     int64_t step_begin[TASKS + 1], step[STEPS], item[STEPS];
     int64_t frame_start[FRAMES], entry_begin[FRAMES + 1], entry_task[2 * FRAMES];
     int64_t entry_job[2 * FRAMES], entry_kernel[2 * FRAMES];
@@ -62,11 +63,12 @@ static void read_devices(fuzz_t *f, system_t *s)
     m->until_end = fuzz_one_in(f, 3);
     m->until = fuzz_time(f, 0, 200);
     m->last = fuzz_one_in(f, 2) ? GS_NEVER : fuzz_time(f, 0, 400);
-    m->low = (gs_simulate_machine_share_t){fuzz_number(f, 0, 3), fuzz_number(f, 3, 3)};
+    s->low = fuzz_number(f, 0, 3);
     m->gap = (gs_simulate_machine_share_t){fuzz_number(f, 0, 3), fuzz_number(f, 3, 3)};
-    m->draw = (int)fuzz_number(f, 0, 1);
+    m->draw = (int)fuzz_number(f, 0, GS_SIMULATE_MACHINE_DRAWS - 1);
     m->drawn_ties = fuzz_one_in(f, 2);
     m->key[0] = (uint64_t)fuzz_below(f, 256);
+    m->grain = 1 + (int64_t)(m->key[0] % 3);
 }
 
 static void read_rooms(fuzz_t *f, system_t *s, int64_t i, bool kernels)
@@ -124,6 +126,8 @@ static void read_task(fuzz_t *f, system_t *s, int64_t i)
         int64_t k = s->item_begin[i + 1]++;
         s->kind[k] = fuzz_number(f, 0, GS_SIMULATE_MACHINE_ITEMS - 1);
         s->time[k] = fuzz_time(f, 1, 9);
+        s->least[k] = s->low > 0 && s->low <= 3 ? s->time[k] / 3 * s->low : s->low;
+        s->least[k] = !f->hostile && s->least[k] < 1 ? 1 : s->least[k];
         bool on_gpu = s->kind[k] != GS_SIMULATE_MACHINE_ITEM_CPU;
         if (s->kind[k] == GS_SIMULATE_MACHINE_ITEM_KERNEL) {
             s->blocks[k] = fuzz_number(f, 1, 6);
@@ -198,6 +202,8 @@ static void read_system(fuzz_t *f, system_t *s)
     m->core = s->core;
     m->gpu_priority = s->gpu_priority;
     m->tail = s->tail;
+    m->drawn_as = s->offset;
+    m->item_least = s->least;
     m->item_begin = s->item_begin;
     m->item_kind = s->kind;
     m->item_time = s->time;

@@ -29,6 +29,7 @@ OPERATION = ("called", "arrived", "head", "joined", "first", "dispatched", "end"
 LOGS = ("jobs", "operations", "blocks", "cpus")
 SLICE = enumeration("simulate.machine_slice")
 DOES = enumeration("simulate.machine_activity")
+DRAWS = enumeration("simulate.machine_draw")
 
 
 def rows(log: Any, *columns: str) -> list[tuple[int, ...]]:
@@ -190,7 +191,7 @@ def time_of(
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "gpu_server"])
-@pytest.mark.parametrize("draw", ["operation", "block"])
+@pytest.mark.parametrize("draw", DRAWS)
 def test_drawn_numbers_are_those_that_the_twin_gets(way: str, draw: str) -> None:
     """A run with drawn releases and times is the run with these; the latter are within bounds."""
     for seed in range(cases(8)):

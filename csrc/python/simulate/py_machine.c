@@ -2,7 +2,7 @@
 #include "python/support/gpu_arguments.h"
 #include "python/support/parameters.h"
 #include "python/support/simulation_handle.h"
-#include "simulate/machine/machine.h"
+#include "simulate/machine/machine_stack.h"
 
 /* The arrays of a machine; what the core reads points into them. */
 enum {
@@ -23,6 +23,7 @@ enum {
     LIMIT,
     GPU_PRIORITY,
     TAIL,
+    DRAWN_AS,
     /* Offsets, one more than tasks. */
     ITEM_BEGIN,
     STEP_BEGIN,
@@ -30,6 +31,7 @@ enum {
     /* A number per item, step, and SM of a set. */
     ITEM_KIND,
     ITEM_TIME,
+    ITEM_LEAST,
     ITEM_ENGINE,
     ITEM_BLOCKS,
     ITEM_THREADS,
@@ -48,8 +50,8 @@ enum {
     ENTRY_TASK,
     ENTRY_JOB,
     ENTRY_KERNEL,
-    /* low and gap, as fractions. */
-    SHARES,
+    /* A fraction. */
+    GAP,
     /* Offsets and what they point into, or neither. */
     RELEASE_BEGIN,
     ARRIVAL,
@@ -63,14 +65,14 @@ enum {
 };
 
 static const char *const names[ARRAYS] = {
-    "period",       "deadline",    "offset",        "jitter",      "priority",    "core",
-    "device",       "stream",      "context",       "group",       "level",       "channel",
-    "client",       "limit",       "gpu_priority",  "tail",        "item_begin",  "step_begin",
-    "set_begin",    "item_kind",   "item_time",     "item_engine", "item_blocks", "item_threads",
-    "item_regs",    "item_smem",   "item_whole",    "step_kind",   "step_item",   "set",
-    "grids",        "engines",     "frame_start",   "entry_begin", "entry_task",  "entry_job",
-    "entry_kernel", "shares",      "release_begin", "arrival",     "release",     "given_begin",
-    "given",        "after_begin", "after",         "every",
+    "period",      "deadline",     "offset",       "jitter",      "priority",      "core",
+    "device",      "stream",       "context",      "group",       "level",         "channel",
+    "client",      "limit",        "gpu_priority", "tail",        "drawn_as",      "item_begin",
+    "step_begin",  "set_begin",    "item_kind",    "item_time",   "item_least",    "item_engine",
+    "item_blocks", "item_threads", "item_regs",    "item_smem",   "item_whole",    "step_kind",
+    "step_item",   "set",          "grids",        "engines",     "frame_start",   "entry_begin",
+    "entry_task",  "entry_job",    "entry_kernel", "gap",         "release_begin", "arrival",
+    "release",     "given_begin",  "given",        "after_begin", "after",         "every",
 };
 
 /* The logs of a simulation. */
@@ -84,32 +86,45 @@ typedef struct {
     gs_gpu_t *gpu;
     Py_ssize_t devices;
     gs_simulate_machine_model_t model;
+    int64_t runs; /* 0: one with its logs, `sim`; else a stack */
     gs_simulate_machine_t sim;
+    gs_simulate_machine_stack_t stack;
 } simulation_t;
 
 static int start(void *simulation, gs_context_t *ctx)
 {
     simulation_t *self = simulation;
-    return gs_simulate_machine_init(&self->sim, ctx, &self->model);
+    return self->runs == 0
+               ? gs_simulate_machine_init(&self->sim, ctx, &self->model)
+               : gs_simulate_machine_stack_init(&self->stack, ctx, &self->model, self->runs);
 }
 
 static int run(void *simulation, gs_context_t *ctx, int64_t instants)
 {
     simulation_t *self = simulation;
     int status = gs_poll_now(ctx); /* a slice may be too short for a poll of its own */
-    return status == GS_OK ? gs_simulate_machine_run(&self->sim, ctx, instants) : status;
+    if (status != GS_OK) {
+        return status;
+    }
+    return self->runs == 0 ? gs_simulate_machine_run(&self->sim, ctx, instants)
+                           : gs_simulate_machine_stack_run(&self->stack, ctx, instants);
 }
 
 static gs_python_progress_t progress(const void *simulation)
 {
-    const gs_simulate_machine_t *sim = &((const simulation_t *)simulation)->sim;
-    return (gs_python_progress_t){sim->done, sim->now, sim->ended, sim->ended};
+    const simulation_t *self = simulation;
+    const gs_simulate_machine_t *sim = &self->sim;
+    const gs_simulate_machine_stack_t *stack = &self->stack;
+    return self->runs == 0 ? (gs_python_progress_t){sim->done, sim->now, sim->ended, sim->ended}
+                           : (gs_python_progress_t){stack->done == stack->runs, stack->machine.now,
+                                                    stack->done, stack->done};
 }
 
 static void free_simulation(void *simulation, gs_context_t *ctx)
 {
     simulation_t *self = simulation;
     gs_simulate_machine_free(&self->sim, ctx);
+    gs_simulate_machine_stack_free(&self->stack, ctx);
     for (int i = 0; i < ARRAYS; i++) {
         Py_CLEAR(self->array[i]);
     }
@@ -189,14 +204,13 @@ static bool read_arrays(simulation_t *self, PyObject **in)
     }
     npy_intp n = PyArray_DIM(self->array[PERIOD], 0);
     npy_intp frames = PyArray_DIM(self->array[FRAME_START], 0);
-    return have_length(self, PERIOD, TAIL, n) &&
+    return have_length(self, PERIOD, DRAWN_AS, n) &&
            points_into(self, ITEM_BEGIN, n, ITEM_KIND, ITEM_WHOLE) &&
            points_into(self, STEP_BEGIN, n, STEP_KIND, STEP_ITEM) &&
            points_into(self, SET_BEGIN, n, SET, SET) &&
            have_length(self, GRIDS, ENGINES, self->devices) &&
            points_into(self, ENTRY_BEGIN, frames, ENTRY_TASK, ENTRY_KERNEL) &&
-           has_length(self, SHARES, 4) &&
-           may_point_into(self, RELEASE_BEGIN, n, ARRIVAL, RELEASE) &&
+           has_length(self, GAP, 2) && may_point_into(self, RELEASE_BEGIN, n, ARRIVAL, RELEASE) &&
            may_point_into(self, GIVEN_BEGIN, n, GIVEN, GIVEN) &&
            may_point_into(self, AFTER_BEGIN, n, AFTER, AFTER) &&
            may_have_length(self, EVERY, AFTER_BEGIN, n);
@@ -240,7 +254,7 @@ static bool read_gpus(simulation_t *self, PyObject *gpus)
 static gs_simulate_machine_model_t model_of(const simulation_t *self)
 {
     PyArrayObject *const *array = self->array;
-    const int64_t *share = gs_python_i64(array[SHARES]);
+    const int64_t *gap = gs_python_i64(array[GAP]);
     return (gs_simulate_machine_model_t){
         .n = PyArray_DIM(array[PERIOD], 0),
         .period = gs_python_i64(array[PERIOD]),
@@ -252,6 +266,7 @@ static gs_simulate_machine_model_t model_of(const simulation_t *self)
         .item_begin = gs_python_i64(array[ITEM_BEGIN]),
         .item_kind = gs_python_i64(array[ITEM_KIND]),
         .item_time = gs_python_i64(array[ITEM_TIME]),
+        .item_least = gs_python_i64(array[ITEM_LEAST]),
         .item_engine = gs_python_i64(array[ITEM_ENGINE]),
         .item_blocks = gs_python_i64(array[ITEM_BLOCKS]),
         .item_threads = gs_python_i64(array[ITEM_THREADS]),
@@ -283,8 +298,8 @@ static gs_simulate_machine_model_t model_of(const simulation_t *self)
         .entry_task = gs_python_i64(array[ENTRY_TASK]),
         .entry_job = gs_python_i64(array[ENTRY_JOB]),
         .entry_kernel = gs_python_i64(array[ENTRY_KERNEL]),
-        .low = {share[0], share[1]},
-        .gap = {share[2], share[3]},
+        .gap = {gap[0], gap[1]},
+        .drawn_as = gs_python_i64(array[DRAWN_AS]),
         .release_begin = gs_python_i64(array[RELEASE_BEGIN]),
         .arrival = gs_python_i64(array[ARRIVAL]),
         .release = gs_python_i64(array[RELEASE]),
@@ -299,21 +314,23 @@ static gs_simulate_machine_model_t model_of(const simulation_t *self)
 GS_PYTHON_SIGNATURE(
     machine_open,
     "machine_open(gpus, *, period, deadline, offset, jitter, priority, core, item_begin, "
-    "item_kind, item_time, item_engine, item_blocks, item_threads, item_regs, item_smem, "
+    "item_kind, item_time, item_least, item_engine, item_blocks, item_threads, item_regs, "
+    "item_smem, "
     "item_whole, step_begin, step_kind, step_item, device, stream, context, group, level, "
     "channel, client, limit, set_begin, set, grids, engines, cpus, policy, rule, mode, ring, "
     "latency, kernel_gap, wake_latency, timeslice, context_switch, update_cost, server_overhead, "
     "server_core, "
-    "until_end, gpu_priority, tail, frame_period, frame_start, entry_begin, entry_task, "
-    "entry_job, entry_kernel, until, last, shares, draw, release_begin, arrival, release, "
-    "given_begin, given, after_begin, after, every, victim, drawn_ties, key, index, log_jobs, "
+    "until_end, gpu_priority, tail, drawn_as, frame_period, frame_start, entry_begin, entry_task, "
+    "entry_job, entry_kernel, until, last, gap, grain, draw, release_begin, arrival, release, "
+    "given_begin, given, after_begin, after, every, victim, drawn_ties, key, index, runs, "
+    "log_jobs, "
     "log_operations, "
     "log_blocks, log_cpus, stop=None)",
-    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLLLpAALAAAAALLAiNNNNNNNNLpALppppS",
+    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLLLpAAALAAAAALLALiNNNNNNNNLpALLppppS",
     "MachineSimulation",
     "A MachineSimulation at its start. gpus: a pair of limits and sm_order for each device;\n"
-    "shares: low and gap as fractions, (4,). See simulate/machine/machine_model.h for the\n"
-    "arguments.");
+    "gap: a fraction, (2,); runs: 0, or those of a stack without logs. See\n"
+    "simulate/machine/machine_model.h for the arguments.");
 
 static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
@@ -323,21 +340,22 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
     int log_jobs, log_operations, log_blocks, log_cpus;
     long long cpus, latency, kernel_gap, wake_latency, timeslice, context_switch, update_cost,
         server_overhead, server_core;
-    long long frame_period, until, last, victim, index;
+    long long frame_period, until, last, grain, victim, index, runs;
     if (!gs_python_parse(
             &machine_open_signature, args, nargs, kwnames, &gpus, &in[PERIOD], &in[DEADLINE],
             &in[OFFSET], &in[JITTER], &in[PRIORITY], &in[CORE], &in[ITEM_BEGIN], &in[ITEM_KIND],
-            &in[ITEM_TIME], &in[ITEM_ENGINE], &in[ITEM_BLOCKS], &in[ITEM_THREADS], &in[ITEM_REGS],
-            &in[ITEM_SMEM], &in[ITEM_WHOLE], &in[STEP_BEGIN], &in[STEP_KIND], &in[STEP_ITEM],
-            &in[DEVICE], &in[STREAM], &in[CONTEXT], &in[GROUP], &in[LEVEL], &in[CHANNEL],
-            &in[CLIENT], &in[LIMIT], &in[SET_BEGIN], &in[SET], &in[GRIDS], &in[ENGINES], &cpus,
-            &policy, &rule, &mode, &ring, &latency, &kernel_gap, &wake_latency, &timeslice,
-            &context_switch, &update_cost, &server_overhead, &server_core, &until_end,
-            &in[GPU_PRIORITY], &in[TAIL], &frame_period, &in[FRAME_START], &in[ENTRY_BEGIN],
-            &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL], &until, &last, &in[SHARES], &draw,
-            &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN],
-            &in[AFTER_BEGIN], &in[AFTER], &in[EVERY], &victim, &drawn_ties, &key, &index, &log_jobs,
-            &log_operations, &log_blocks, &log_cpus, &stop)) {
+            &in[ITEM_TIME], &in[ITEM_LEAST], &in[ITEM_ENGINE], &in[ITEM_BLOCKS], &in[ITEM_THREADS],
+            &in[ITEM_REGS], &in[ITEM_SMEM], &in[ITEM_WHOLE], &in[STEP_BEGIN], &in[STEP_KIND],
+            &in[STEP_ITEM], &in[DEVICE], &in[STREAM], &in[CONTEXT], &in[GROUP], &in[LEVEL],
+            &in[CHANNEL], &in[CLIENT], &in[LIMIT], &in[SET_BEGIN], &in[SET], &in[GRIDS],
+            &in[ENGINES], &cpus, &policy, &rule, &mode, &ring, &latency, &kernel_gap, &wake_latency,
+            &timeslice, &context_switch, &update_cost, &server_overhead, &server_core, &until_end,
+            &in[GPU_PRIORITY], &in[TAIL], &in[DRAWN_AS], &frame_period, &in[FRAME_START],
+            &in[ENTRY_BEGIN], &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL], &until, &last,
+            &in[GAP], &grain, &draw, &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE],
+            &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER], &in[EVERY], &victim,
+            &drawn_ties, &key, &index, &runs, &log_jobs, &log_operations, &log_blocks, &log_cpus,
+            &stop)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -366,6 +384,7 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
     self->model.frame_period = frame_period;
     self->model.until = until;
     self->model.last = last;
+    self->model.grain = grain;
     self->model.draw = draw;
     self->model.victim = victim;
     self->model.drawn_ties = drawn_ties != 0;
@@ -374,6 +393,7 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
     self->model.log_operations = log_operations != 0;
     self->model.log_blocks = log_blocks != 0;
     self->model.log_cpus = log_cpus != 0;
+    self->runs = runs;
     return gs_python_simulation_open(module, self, ready, stop);
 }
 
@@ -390,8 +410,12 @@ static void task_row(const void *of, int64_t i, int64_t *row)
 
 static PyObject *result_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
-    const gs_simulate_machine_t *sim = &((simulation_t *)simulation)->sim;
-    return gs_python_table(task_row, sim, 3, sim->model.n);
+    const simulation_t *self = simulation;
+    if (self->runs != 0) {
+        PyErr_SetString(PyExc_ValueError, "runs: got a stack, expected one run");
+        return NULL;
+    }
+    return gs_python_table(task_row, &self->sim, 3, self->sim.model.n);
 }
 
 static GS_PYTHON_DOC(machine_result, "result($self)", "tuple[_Ints, _Ints, _Ints]",
@@ -401,6 +425,87 @@ static GS_PYTHON_DOC(machine_result, "result($self)", "tuple[_Ints, _Ints, _Ints
 static PyObject *machine_result(PyObject *object, PyObject *Py_UNUSED(none))
 {
     return gs_python_simulation_result(object, result_of);
+}
+
+/* A row of a stack: a task in a run. */
+static void stack_row(const void *of, int64_t k, int64_t *row)
+{
+    const gs_simulate_machine_stack_t *stack = of;
+    row[0] = stack->worst[k];
+    row[1] = stack->late[k];
+    row[2] = stack->released[k];
+}
+
+static void left_row(const void *of, int64_t k, int64_t *row)
+{
+    row[0] = ((const int64_t *)of)[k];
+}
+
+/* The place of the next bin that is not empty. */
+typedef struct {
+    const gs_simulate_machine_stack_t *stack;
+    int64_t *task, *bin;
+} bins_t;
+
+/* Moves to the next bin that is not empty, from this one on; false at the end. */
+static bool next_bin(const bins_t *of)
+{
+    for (; *of->task < of->stack->model.n; ++*of->task, *of->bin = 0) {
+        const gs_histogram_t *one = &of->stack->responses[*of->task];
+        while (*of->bin < one->bins && one->count[*of->bin] == 0) {
+            ++*of->bin;
+        }
+        if (*of->bin < one->bins) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void bin_row(const void *of, int64_t Py_UNUSED(k), int64_t *row)
+{
+    const bins_t *bins = of;
+    next_bin(bins);
+    const gs_histogram_t *one = &bins->stack->responses[*bins->task];
+    row[0] = *bins->task;
+    row[1] = gs_histogram_edge(one->first + *bins->bin);
+    row[2] = one->count[(*bins->bin)++];
+}
+
+static PyObject *stack_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    simulation_t *self = simulation;
+    const gs_simulate_machine_stack_t *stack = &self->stack;
+    int64_t task = 0, bin = 0, count = 0;
+    const bins_t bins = {stack, &task, &bin};
+    if (self->runs == 0) {
+        PyErr_SetString(PyExc_ValueError, "runs: got 0, expected a stack");
+        return NULL;
+    }
+    for (; next_bin(&bins); bin++) {
+        count++;
+    }
+    task = bin = 0;
+    PyObject *rows = gs_python_table(stack_row, stack, 3, stack->done * stack->model.n);
+    PyObject *left = rows == NULL ? NULL : gs_python_table(left_row, stack->left, 1, stack->done);
+    PyObject *responses = left == NULL ? NULL : gs_python_table(bin_row, &bins, 3, count);
+    PyObject *all = responses == NULL ? NULL : PyTuple_Pack(3, rows, left, responses);
+    Py_XDECREF(rows);
+    Py_XDECREF(left);
+    Py_XDECREF(responses);
+    return all;
+}
+
+static GS_PYTHON_DOC(machine_stack, "stack($self)",
+                     "tuple[tuple[_Ints, ...], tuple[_Ints, ...], tuple[_Ints, ...]]",
+                     "((worst, late, released), (left,), (task, edge, count)): of the runs that\n"
+                     "are done for each task, and for each run the jobs that had not ended; of\n"
+                     "all their responses the bins that are not empty, with their largest\n"
+                     "numbers.");
+
+static PyObject *machine_stack(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    return gs_python_simulation_result(object, stack_of);
 }
 
 static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
@@ -482,6 +587,7 @@ static PyObject *machine_slices(PyObject *object, PyObject *Py_UNUSED(none))
 static PyMethodDef type_methods[] = {
     GS_PYTHON_FUNCTION("run", gs_python_simulation_run),
     {"result", machine_result, METH_NOARGS, machine_result_doc},
+    {"stack", machine_stack, METH_NOARGS, machine_stack_doc},
     {"jobs", machine_jobs, METH_NOARGS, machine_jobs_doc},
     {"operations", machine_operations, METH_NOARGS, machine_operations_doc},
     {"blocks", machine_blocks, METH_NOARGS, machine_blocks_doc},

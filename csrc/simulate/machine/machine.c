@@ -104,16 +104,10 @@ static int64_t next_instant(const gs_simulate_machine_state_t *self)
 /* Counts the time so far of jobs that have not ended. */
 static void count_open(gs_simulate_machine_state_t *self)
 {
-    gs_simulate_machine_t *machine = self->machine;
     for (int64_t k = 0; k < self->job_used; k++) {
-        const gs_simulate_machine_job_t *job = &self->job[k];
-        if (job->task < 0) {
-            continue;
+        if (self->job[k].task >= 0) {
+            gs_simulate_machine_count_response(self, &self->job[k]);
         }
-        int64_t taken = self->now - job->origin;
-        machine->worst[job->task] =
-            taken > machine->worst[job->task] ? taken : machine->worst[job->task];
-        machine->late[job->task] += self->now > job->deadline;
     }
 }
 
@@ -133,6 +127,7 @@ int gs_simulate_machine_run(gs_simulate_machine_t *machine, gs_context_t *ctx, i
     gs_simulate_machine_state_t *self = machine->state;
     self->ctx = ctx;
     for (int64_t k = 0; k < instants && !machine->done && self->status == GS_OK; k++) {
+        machine->instants++;
         settle(self);
         gs_simulate_machine_fail(self, gs_poll(ctx, self->cpus + self->model->devices));
         int64_t next = self->status == GS_OK ? next_instant(self) : GS_NEVER;

@@ -81,10 +81,9 @@ static int check_options(gs_context_t *ctx, const model_t *m)
         {"draw", m->draw, 0, GS_SIMULATE_MACHINE_DRAWS - 1, "a known kind of draws"},
         {"server_core", m->server_core, 0, m->cpus, "a core, or the number of cores"},
         {"victim", m->victim, -1, m->n - 1, "a task, or -1"},
-        {"low", m->low.over, 0, m->low.under, "a share of at most 1"},
-        {"low", m->low.under, 1, INT32_MAX, "a share with a divisor below 2**31"},
         {"gap", m->gap.over, 0, INT32_MAX, "a share of at least 0"},
         {"gap", m->gap.under, 1, INT32_MAX, "a share with a divisor below 2**31"},
+        {"grain", m->grain, 1, GS_SIMULATE_MACHINE_LATEST, "a positive number"},
         {"last", m->last, 0, GS_NEVER, "an instant"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
@@ -306,6 +305,12 @@ static int check_programs(gs_context_t *ctx, const model_t *m)
         return status;
     }
     status = check_times(ctx, "item_time", m->item_time, m->item_begin[m->n], 1);
+    for (int64_t k = 0; k < m->item_begin[m->n] && status == GS_OK; k++) {
+        if (m->item_least[k] < 1 || m->item_least[k] > m->item_time[k]) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "item_least", k, m->item_least[k],
+                             "a positive time of at most item_time");
+        }
+    }
     for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
         for (int64_t k = m->item_begin[i]; k < m->item_begin[i + 1] && status == GS_OK; k++) {
             status = check_item(ctx, m, i, k);

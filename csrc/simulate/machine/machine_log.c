@@ -48,6 +48,20 @@ int64_t gs_simulate_machine_log_job(gs_simulate_machine_state_t *self,
                                  : -1;
 }
 
+void gs_simulate_machine_count_response(gs_simulate_machine_state_t *self,
+                                        const gs_simulate_machine_job_t *job)
+{
+    gs_simulate_machine_t *machine = self->machine;
+    int64_t task = job->task, response = self->now - job->origin, grain = self->model->grain;
+    machine->worst[task] = response > machine->worst[task] ? response : machine->worst[task];
+    machine->late[task] += self->now > job->deadline;
+    if (machine->responses != NULL) {
+        int64_t whole = (self->now + grain - 1) / grain - job->origin / grain;
+        gs_simulate_machine_fail(self,
+                                 gs_histogram_add(&machine->responses[task], self->ctx, whole));
+    }
+}
+
 int64_t gs_simulate_machine_log_op(gs_simulate_machine_state_t *self, int64_t op)
 {
     gs_simulate_machine_t *machine = self->machine;

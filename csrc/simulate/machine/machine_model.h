@@ -71,6 +71,7 @@ enum {
 enum {
     GS_SIMULATE_MACHINE_DRAW_OPERATION = 0, /* all blocks of a kernel take the same time */
     GS_SIMULATE_MACHINE_DRAW_BLOCK = 1,
+    GS_SIMULATE_MACHINE_DRAW_JOB = 2, /* all items of a job are shortened alike */
     GS_SIMULATE_MACHINE_DRAWS
 };
 
@@ -100,6 +101,7 @@ typedef struct {
     const int64_t *item_begin;
     const int64_t *item_kind;
     const int64_t *item_time;   /* at most: CPU work, a copy, a block */
+    const int64_t *item_least;  /* at least */
     const int64_t *item_engine; /* of a copy: 0 into the GPU, 1 out of it */
     const int64_t *item_blocks;
     const int64_t *item_threads;
@@ -158,8 +160,9 @@ typedef struct {
     /* Releases and times. */
     int64_t until; /* releases are before it */
     int64_t last;  /* the last instant that is played; GS_NEVER: until nothing is left */
-    gs_simulate_machine_share_t low; /* least time of an item relative to its time, 0 <= low <= 1 */
     gs_simulate_machine_share_t gap; /* most that is added to a period, as a share of it */
+    int64_t grain;                   /* gaps and delays of releases are multiples of it */
+    const int64_t *drawn_as;         /* number by which the draws of each task depend on it */
     int draw;
     const int64_t *release_begin; /* n + 1 offsets: given arrivals and releases, ascending; NULL:
                                      a period apart */
@@ -180,6 +183,7 @@ typedef struct {
     uint64_t key[4];
     uint64_t index;
     bool log_jobs, log_operations, log_blocks, log_cpus;
+    bool count_responses; /* in histograms */
 } gs_simulate_machine_model_t;
 
 #endif

@@ -89,6 +89,9 @@ int64_t gs_simulate_machine_log_job(gs_simulate_machine_state_t *self,
 int64_t gs_simulate_machine_log_op(gs_simulate_machine_state_t *self, int64_t op);
 int64_t gs_simulate_machine_log_block(gs_simulate_machine_state_t *self, int64_t op, int64_t number,
                                       int32_t sm);
+/* Counts the response of a job: that which has ended now, or what it has taken so far. */
+void gs_simulate_machine_count_response(gs_simulate_machine_state_t *self,
+                                        const gs_simulate_machine_job_t *job);
 /* Sets a column of the log of operations, where the operation is logged. */
 void gs_simulate_machine_note(gs_simulate_machine_state_t *self, int64_t op, int column);
 /* The time from now to `to` passes, in which nothing happens. */

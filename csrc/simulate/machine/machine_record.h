@@ -2,6 +2,7 @@
 #ifndef GS_SIMULATE_MACHINE_MACHINE_RECORD_H
 #define GS_SIMULATE_MACHINE_MACHINE_RECORD_H
 
+#include "core/histogram.h"
 #include "simulate/machine/machine_model.h"
 
 /* Columns of the logs; -1: not reached. */
@@ -73,11 +74,14 @@ typedef struct {
     gs_simulate_machine_model_t model;
     int64_t now;
     bool done;
-    int64_t ended; /* jobs */
+    int64_t instants; /* played */
+    int64_t ended;    /* jobs */
     /* Per task, of jobs from the arrival on; of one that has not ended what it has taken so far. */
     int64_t *worst;
     int64_t *late;
     int64_t *released;
+    gs_histogram_t *responses; /* with count_responses, per task, in units of the grain: ends are
+                                  rounded up, arrivals down */
     int64_t *job[GS_SIMULATE_MACHINE_JOB_COLUMNS]; /* with log_jobs, in order of release */
     int64_t job_count;
     int64_t *op[GS_SIMULATE_MACHINE_OP_COLUMNS]; /* with log_operations, in order of calls */

@@ -369,6 +369,9 @@ int gs_simulate_machine_init(gs_simulate_machine_t *machine, gs_context_t *ctx,
     machine->worst = array(self, model->n, sizeof *machine->worst, &status);
     machine->late = array(self, model->n, sizeof *machine->late, &status);
     machine->released = array(self, model->n, sizeof *machine->released, &status);
+    if (model->count_responses) {
+        machine->responses = array(self, model->n, sizeof *machine->responses, &status);
+    }
     status = status == GS_OK ? make_threads(self) : status;
     status = status == GS_OK ? make_devices(self) : status;
     status = status == GS_OK ? make_sets(self) : status;
@@ -432,6 +435,11 @@ void gs_simulate_machine_free(gs_simulate_machine_t *machine, gs_context_t *ctx)
     gs_free(ctx, machine->worst);
     gs_free(ctx, machine->late);
     gs_free(ctx, machine->released);
+    for (int64_t i = 0; machine->responses != NULL && i < machine->model.n; i++) {
+        gs_histogram_free(&machine->responses[i], ctx);
+    }
+    gs_free(ctx, machine->responses);
+    machine->responses = NULL;
     machine->state = NULL;
     machine->worst = machine->late = machine->released = NULL;
     free_columns(ctx, machine->job, GS_SIMULATE_MACHINE_JOB_COLUMNS);

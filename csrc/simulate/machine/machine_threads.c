@@ -174,11 +174,7 @@ static void end_job(gs_simulate_machine_state_t *self, int32_t r)
     thread_t *t = &self->thread[r];
     job_t *job = &self->job[t->job];
     gs_simulate_machine_t *machine = self->machine;
-    int64_t response = self->now - job->origin;
-    if (response > machine->worst[r]) {
-        machine->worst[r] = response;
-    }
-    machine->late[r] += self->now > job->deadline;
+    gs_simulate_machine_count_response(self, job);
     machine->ended++;
     if (job->log >= 0) {
         machine->job[GS_SIMULATE_MACHINE_JOB_END][job->log] = self->now;
@@ -411,16 +407,17 @@ bool gs_simulate_machine_dispatch(gs_simulate_machine_state_t *self)
 
 /* Releases --------------------------------------------------------------------------------- */
 
-/* Up to `most` ticks, drawn for a job. */
+/* Up to `most` ticks, a multiple of the grain, drawn for a job. */
 static int64_t drawn(const gs_simulate_machine_state_t *self, int64_t i, uint64_t purpose,
                      int64_t most)
 {
-    if (most == 0) {
+    const gs_simulate_machine_model_t *m = self->model;
+    if (most < m->grain) {
         return 0;
     }
-    uint64_t bits = gs_rng_at(gs_rng_at(self->release_seed, (uint64_t)i), purpose);
-    bits = gs_rng_at(bits, (uint64_t)self->number[i]);
-    return (int64_t)gs_rng_scale(bits, (uint64_t)most + 1);
+    uint64_t bits = gs_rng_at(self->release_seed, (uint64_t)m->drawn_as[i]);
+    bits = gs_rng_at(gs_rng_at(bits, purpose), (uint64_t)self->number[i]);
+    return (int64_t)gs_rng_scale(bits, (uint64_t)(most / m->grain) + 1) * m->grain;
 }
 
 /* Enters the release of a task's next job, if there is one. `least`: not before it. */

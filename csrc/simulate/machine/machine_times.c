@@ -2,15 +2,6 @@
 #include "core/rng.h"
 #include "simulate/machine/machine_parts.h"
 
-/* The least time of an item whose time is `whole`. */
-static int64_t least_of(const gs_simulate_machine_model_t *model, int64_t whole)
-{
-    const gs_simulate_machine_share_t *low = &model->low;
-    int64_t least = whole / low->under * low->over +
-                    (whole % low->under * low->over + low->under - 1) / low->under;
-    return least < 1 ? 1 : least;
-}
-
 int64_t gs_simulate_machine_actual(const gs_simulate_machine_state_t *self, int64_t task,
                                    int64_t number, int64_t item, int64_t block)
 {
@@ -23,14 +14,14 @@ int64_t gs_simulate_machine_actual(const gs_simulate_machine_state_t *self, int6
         int64_t given = number < rows ? model->given[first + number * items + item] : whole;
         return given < 1 ? 1 : given > whole ? whole : given;
     }
-    if (model->low.over == model->low.under) {
+    int64_t least = model->item_least[begin + item];
+    if (least == whole) {
         return whole;
     }
-    int64_t least = least_of(model, whole);
-    if (least >= whole) {
-        return whole;
+    uint64_t bits = gs_rng_at(self->time_seed, (uint64_t)model->drawn_as[task]);
+    bits = gs_rng_at(bits, (uint64_t)number);
+    if (model->draw != GS_SIMULATE_MACHINE_DRAW_JOB) {
+        bits = gs_rng_at(gs_rng_at(bits, (uint64_t)item), (uint64_t)block);
     }
-    uint64_t bits = gs_rng_at(gs_rng_at(self->time_seed, (uint64_t)task), (uint64_t)number);
-    bits = gs_rng_at(gs_rng_at(bits, (uint64_t)item), (uint64_t)block);
     return least + (int64_t)gs_rng_scale(bits, (uint64_t)(whole - least) + 1);
 }

@@ -149,7 +149,7 @@ def _room(margin: Margin) -> str:
 
 
 def _verdicts(found: Findings) -> str:
-    heads, numbers = (*HEAD, "late jobs"), ("slack", "worst observed", "late jobs")
+    heads, numbers = (*HEAD, "late jobs"), (*HEAD[4:], "late jobs")
     head = "".join(f'<th scope="col"{_number(name in numbers)}>{xml(name)}</th>' for name in heads)
     body, rules = [], rule_numbers(found.rows)
     for row in found.rows:
@@ -169,7 +169,8 @@ def _verdicts(found: Findings) -> str:
     return (
         "<h2>Verdicts</h2>\n"
         '<p class="note">A sufficient test that does not accept leaves the question open, as does '
-        f"a simulation without a miss; slack is that of the tightest task.{played}</p>\n"
+        "a simulation without a miss; slack and responses are those of the tightest task."
+        f"{played}</p>\n"
         f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
         + "\n".join(body)
         + "\n</tbody></table></div>"
