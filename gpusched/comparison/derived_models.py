@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from typing import Any, Literal, TypeVar
@@ -120,6 +121,8 @@ class DerivedModels:
         self._share_unit: int | None = None  # SMs to which shares of MPS clients are rounded
         self._is_settled = False  # has its ticks
         self._keeps_profiles = False  # times of kernels are those on all SMs
+        self._exclude = False  # no two kernels run at once
+        self._device: GPU | None = None  # in place of the platform's GPU, with an SM for each part
 
     def _with(self, workload: Workload, platform: Platform | None = None) -> DerivedModels:
         """Models like these, for another workload or platform."""
@@ -129,6 +132,7 @@ class DerivedModels:
         made._channels_are_apart = self._channels_are_apart
         made._is_settled = self._is_settled
         made._keeps_profiles = self._keeps_profiles
+        made._exclude, made._device = self._exclude, self._device
         made._copies_wait = self._copies_wait
         made._share_unit = self._share_unit
         made.channel_release = self.channel_release
@@ -261,7 +265,7 @@ class DerivedModels:
         """The GPU of the platform; ValueError without one."""
         if self.platform.gpu is None:
             raise ValueError("platform: got no GPU, expected one")
-        return self.platform.gpu
+        return self._device or self.platform.gpu
 
     # Views
 
@@ -384,10 +388,15 @@ class DerivedModels:
         ``test``: kernels with profiles take the longest times that they may, beside others.
         """
         free = test and not self._keeps_profiles
-        return self.once(
-            ("in_parts", way, free),
-            lambda: in_parts(self.workload, self.platform, self.gpu(), way, free=free),
-        )
+
+        def make() -> TasksInParts:
+            gpu = self.platform.gpu or self.gpu()
+            found = in_parts(self.workload, self.platform, gpu, way, free=free)
+            if self._device is not None:
+                found = replace(found, sms=tuple((i,) for i in range(len(found.sms))))
+            return found
+
+        return self.once(("in_parts", way, free), make)
 
     def in_one_process(self) -> DerivedModels:
         """The models of the tasks as if all belonged to one process."""
@@ -409,13 +418,25 @@ class DerivedModels:
 
         def make() -> tuple[DerivedModels, tuple[str, ...]]:
             most = self.platform.slowdown[1]
-            if most == 1 or self.kernel_users() < 2:
+            if most == 1 or self.kernel_users() < 2 or self._exclude:
                 return self, ()
             made = self._with(self.workload.scaled(kernels=str(most)))
             said = f"kernels take {most:g} times their times, since those of other tasks run beside"
             return made, (said,)
 
         return self.once("side_by_side", make)
+
+    def shaped(
+        self, task: Callable[[Task], Task], *, device: GPU | None = None, exclude: bool = False
+    ) -> DerivedModels:
+        """The models with other kernels, for a test of the same workload.
+
+        ``device``: a GPU on which the test runs, with an SM for each part of the platform's one.
+        ``exclude``: no two kernels run at once.
+        """
+        made = self._with(self.workload.replace(tasks=list(map(task, self.workload))))
+        made.given, made._device, made._exclude = self.given, device, exclude
+        return made
 
     def without_costs(self) -> DerivedModels:
         """The given models without slowdown, launch latency and waits of copies.

@@ -36,9 +36,17 @@ from gpusched.comparison.analyses import (
 from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.kernels_by_time import (
+    SHARING,
+    by_time_alone,
+    fill_the_gpu,
+    filled,
+    open_shapes,
+)
 from gpusched.comparison.machine_models import INSIDE
 from gpusched.comparison.machine_runs import (
     CHOSEN_CORES,
+    PLANNED,
     job_columns,
     machine_choices,
     machine_run,
@@ -349,6 +357,9 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     """The whole machine: CPUs, copy engines and the GPU."""
     if way.name in ("mps", "mps_static"):
         refuse_many_clients(models)
+    if way.name in SHARING and models.platform.gpu is not None and by_time_alone(models):
+        if not fill_the_gpu(models, way.name):  # else each is one block of all SMs
+            models = filled(models, way.name).of(models)
     works: tuple[tuple[Work, int], ...] = ((launches_of, MOST_LAUNCHES),)
     if not has_whole_kernels(way.name):
         works += ((blocks_of, MOST_BLOCKS),)
@@ -384,6 +395,8 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     limits = choices.limits
     if not as_way(way.name).in_turns:
         limits += _profiles(models)
+    if not as_way(way.name).in_turns and way.name not in PLANNED:
+        limits += open_shapes(models.given)
     return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil
 
 from gpusched.model.gpu import GPU
@@ -57,7 +58,8 @@ def _in_instance(
         return segment
     time = times.on(part.sms)
     if times.block_time is None:  # no shape
-        return segment.replace(time=time, sms=None)
+        share = Fraction(min(times.filled, part.sms), part.sms)
+        return segment.replace(time=time, sms=share if segment.share else None)
     if not segment.sms:
         return segment.replace(time=None, block_time=times.block_time)
     if keep and segment.block_time is None:

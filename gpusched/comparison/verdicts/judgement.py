@@ -49,6 +49,7 @@ class Found:
     slower: tuple[str, ...] = ()  # how the slowdown was counted, in times that are upper bounds
     # Bounds of tasks without GPU work, where the answer counts that tasks share CPUs.
     alone: Mapping[str, int] | None = None
+    conditions: tuple[Condition, ...] = ()  # beside those of the premises of the way
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ def judged(
         if isinstance(answer, MigAllocation)
         else open_conditions(way, Case(models, answer, found.view), cpus=shared_cpus, whole=whole)
     )
+    conditions += found.conditions
     # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
     asked = shared_cpus and (bool(conditions) if holds else reasons)
     impossible = models.impossible() if asked else ()

@@ -9,7 +9,7 @@ from typing import Any
 from gpusched._support.text import named, plural
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
+from gpusched.model.gpu import GPU, occupancy
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.cut_points import cut_points
@@ -26,7 +26,12 @@ from gpusched.model.views.derived_view import (
     runs_on_cpu,
 )
 from gpusched.model.views.launch_calls import kernel_costs, with_calls
-from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes, kernel_times
+from gpusched.model.workload.kernel_waves import (
+    KernelTimes,
+    excess_notes,
+    kernel_times,
+    of_whole_sms,
+)
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 
@@ -313,7 +318,7 @@ def _shapeless(where: str) -> ValueError:
 
 def _alone(gpu: GPU, time: int, where: str, task: Task, found: _Found) -> KernelTimes:
     """A kernel of this time that takes the whole GPU, for one without a shape."""
-    if (whole := _whole_gpu(gpu, time)) is None:
+    if (whole := of_whole_sms(Kernel(time), gpu, gpu.sms)) is None:
         raise _shapeless(where)
     if task.name not in found.alone:
         found.alone.append(task.name)
@@ -380,23 +385,12 @@ def _fused(
         smem=max(shape.smem for shape in shapes),
     )
     if len(shapes) > 1 and not occupancy(gpu, unit.threads or 0, unit.regs, unit.smem):
-        if (whole := _whole_gpu(gpu, unit.time)) is not None:
+        if (whole := of_whole_sms(Kernel(unit.time), gpu, gpu.sms)) is not None:
             found.whole.append(task.name)
             unit = whole
     [times] = kernel_times([unit], gpu, [where])
     found.times.append(times)
     return times
-
-
-def _whole_gpu(gpu: GPU, time: int) -> Kernel | None:
-    """A kernel of one wave whose blocks use all warps of the GPU; None if no blocks can."""
-    warps = gpu.warps_per_sm
-    sizes = range(min(warps, 32), 0, -1)  # warps of a block
-    whole = [k for k in sizes if warps % k == 0 and warps // k <= gpu.blocks_per_sm]
-    if not whole:
-        return None
-    of_block = whole[0]
-    return Kernel(time, blocks=gpu.sms * (warps // of_block), threads=of_block * WARP_THREADS)
 
 
 def _of_one_kernel(task: Task, parts: JobParts, found: _Found) -> JobParts:

@@ -175,6 +175,12 @@ def _task(item: object, number: int, tick: int, version: int, launches: Launches
     _refuse_keys(given, where)
     listed = _list(given["segments"], f"{where}.segments")
     segments = [_segment(part, f"{where}.segments[{i}]", tick) for i, part in enumerate(listed)]
+    for i, part in enumerate(segments if version == 1 else ()):
+        if _has_share(part):
+            raise ValueError(
+                f"{where}.segments[{i}].sms: got a share of the SMs in a document of version 1, "
+                "expected version = 2"
+            )
     if launches is not None:
         given = {"launches": launches, **given}
     try:
@@ -211,7 +217,7 @@ def _segment(item: object, where: str, tick: int) -> Segment:
             )
     _plain(given, where)
     arguments: dict[str, object] = {
-        "time" if key == kind else key: _profile(value, f"{where}.sms") if key == "sms" else value
+        "time" if key == kind else key: _sms(value, f"{where}.sms") if key == "sms" else value
         for key, value in given.items()
     }
     try:
@@ -243,6 +249,15 @@ def _plain(given: Mapping[str, object], where: str) -> None:
                 f"{where}.{key}: got {value}, expected a whole number of ticks or text such as "
                 "'4.1ms'"
             )
+
+
+def _has_share(segment: Segment) -> bool:
+    return isinstance(segment, Kernel) and segment.share is not None
+
+
+def _sms(given: object, where: str) -> object:
+    """Measured times by number of SMs, or a share of the SMs."""
+    return given if isinstance(given, (int, float, str)) else _profile(given, where)
 
 
 def _profile(given: object, where: str) -> dict[int, object]:
@@ -293,6 +308,7 @@ def head_document(parts: Parts) -> dict[str, object]:
         for task in parts.tasks
         for key in _NEW_OF_TASK
     )
+    new = new or any(_has_share(part) for task in parts.tasks for part in task.segments)
     head: dict[str, object] = {"version": 2 if new else 1, "tick": tick_text(parts.tick)}
     if parts.notes:
         head["notes"] = list(parts.notes)
@@ -373,6 +389,8 @@ def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
                 table[key] = value
         if segment.block_time is not None:
             table["block_time"] = time_with_unit(segment.block_time, tick)
+        if segment.share is not None:
+            table["sms"] = segment.sms_text
         if profile := segment.sms:
             table["sms"] = {str(k): time_with_unit(time, tick) for k, time in profile.items()}
     if segment.repeat != 1:

@@ -175,7 +175,9 @@ def _row(segment: Segment) -> dict[str, object]:
         **{key: getattr(segment, key) for key in ("blocks", "threads", "regs", "smem")},
         "time": segment.time if segment.has_time else None,
         "block_time": segment.block_time,
-        "sms": profile and ", ".join(f"{k}: {time}" for k, time in profile.items()),
+        "sms": ", ".join(f"{k}: {time}" for k, time in profile.items())
+        if profile
+        else segment.sms_text or None,
     }
 
 
@@ -227,10 +229,14 @@ def _segment(facts: dict[str, object]) -> Segment:
     return _KINDS[kind](**given)  # type: ignore[arg-type]
 
 
-def _profile(text: object) -> dict[int, object]:
-    expected = "expected times by number of SMs such as '1: 400, 4: 110'"
+def _profile(text: object) -> dict[int, object] | float | str:
+    expected = "expected times by number of SMs such as '1: 400, 4: 110', or a share of the SMs"
+    if isinstance(text, (int, float)):
+        return float(text)
     if not isinstance(text, str):
         raise TypeError(f"sms: got {shown(text)}, {expected}")
+    if ":" not in text:
+        return text
     found: dict[int, object] = {}
     for part in text.split(","):
         key, _, time = (piece.strip() for piece in part.partition(":"))
@@ -349,6 +355,8 @@ def _part(segment: Segment, tick: TickLength) -> str:
         facts.append(f"{segment.blocks} blocks of {segment.threads} threads")
     if segment.block_time is not None:
         facts.append(f"{time_with_unit(segment.block_time, tick)} per block")
+    if segment.share is not None:
+        facts.append(f"needs {segment.sms_text} of the SMs")
     if profile := segment.sms:
         facts.append(f"measured on {clip(', '.join(map(str, profile)), 30)} SMs")
     return f"kernel{named} {' ('.join(facts[:2])}{')' if len(facts) > 1 else ''}{times}"

@@ -1044,7 +1044,8 @@ def _scaled(segment: Segment, kernels: Fraction, cpu: Fraction, copies: Fraction
         return segment.replace(
             time=scaled_up(segment.time, kernels, "time") if _is_needed(segment) else None,
             block_time=None if block_time is None else scaled_up(block_time, kernels, "block_time"),
-            sms=profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()},
+            sms=segment.share
+            or (profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()}),
         )
     factor = cpu if isinstance(segment, CPU) else copies
     if factor == _ONE:
