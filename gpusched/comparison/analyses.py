@@ -51,6 +51,7 @@ from gpusched.comparison.verdicts.premises import (
     cpu_side,
     needs_cpus,
     refuse_false_premises,
+    shares_condition,
 )
 from gpusched.comparison.verdicts.readings import under_all_readings
 from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, takes_options, whole_program
@@ -461,8 +462,10 @@ def _answered(
     asked = _test_of(way) if test is None else test
 
     def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
-        found = asked(shapes.of(models), way, request, options)
-        return replace(found, conditions=shapes.conditions)
+        made = shapes.of(models)
+        found = asked(made, way, request, options)
+        shares = shares_condition(made, way.name, found.answer)
+        return replace(found, conditions=(*shapes.conditions, *shares))
 
     try:
         refuse_false_premises(way.name, Case(given), whole=test is not None)

@@ -31,6 +31,7 @@ from gpusched.comparison.verdicts.necessary_conditions import (
     serial_gpu_overloads,
 )
 from gpusched.model.gpu import GPU
+from gpusched.model.gpus.memory_bandwidth import rate_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_unit
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -51,6 +52,7 @@ from gpusched.model.views.launch_calls import (
     platform_without_calls,
 )
 from gpusched.model.workload.kernel_waves import KernelTimes
+from gpusched.model.workload.memory_traffic import demands, slowdowns
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import (
     Platform,
@@ -60,7 +62,7 @@ from gpusched.model.workload.platforms import (
 )
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
-from gpusched.model.workload.workloads import Workload
+from gpusched.model.workload.workloads import Workload, scaled_segment
 from gpusched.ways.way import WAYS
 
 __all__ = ["DerivedModels", "Gaps", "StreamForm", "has_whole_kernels"]
@@ -420,11 +422,32 @@ class DerivedModels:
             most = self.platform.slowdown[1]
             if most == 1 or self.kernel_users() < 2 or self._exclude:
                 return self, ()
+            if (factors := self.shares_of_bandwidth()) is not None:
+                tasks = [_slowed(task, factors[task.name]) for task in self.workload]
+                said = (
+                    "kernels take as much longer as their max-min shares of "
+                    f"{rate_text(self.platform.bandwidth or 0)} say, beside the most demanding "
+                    "kernel of every other task"
+                )
+                return self._with(self.workload.replace(tasks=tasks)), (said,)
             made = self._with(self.workload.scaled(kernels=str(most)))
             said = f"kernels take {most:g} times their times, since those of other tasks run beside"
             return made, (said,)
 
         return self.once("side_by_side", make)
+
+    def shares_of_bandwidth(self) -> dict[str, list[Fraction]] | None:
+        """The slowdown of each kernel by shares of bandwidth, by task; None if it is not known."""
+        given = self.given
+
+        def make() -> dict[str, list[Fraction]] | None:
+            times = given.workload.kernel_times(given.platform)
+            rates, capacity = demands(times, given.platform), given.platform.bandwidth
+            if rates is None or capacity is None:
+                return None
+            return dict(zip(given.workload.names, slowdowns(rates, capacity), strict=True))
+
+        return given.once("shares_of_bandwidth", make)
 
     def shaped(
         self, task: Callable[[Task], Task], *, device: GPU | None = None, exclude: bool = False
@@ -702,6 +725,16 @@ def _as_stated(part: Segment, times: KernelTimes | None) -> Segment:
     if part.block_time is not None:
         return part
     return Kernel(times.stated, repeat=part.repeat, name=part.name)
+
+
+def _slowed(task: Task, factors: Sequence[Fraction]) -> Task:
+    """The task with kernels that take so many times their times, rounded up."""
+    left = iter(factors)
+    segments = [
+        scaled_segment(part, kernels=next(left)) if isinstance(part, Kernel) else part
+        for part in task.segments
+    ]
+    return task.replace(segments=segments)
 
 
 def _with_block_times(

@@ -24,6 +24,7 @@ def platform_of_instance(platform: Platform, part: GPU) -> Platform:
     if platform.gpu is not None and platform.copy_engines != platform.gpu.copy_engines:
         engines = fewer_engines(platform.copy_engines, part.copy_engines)
     whole = platform.replace(mig=None, mps=None, mps_partitions=None, green_contexts=None)
+    whole = whole.replace(bandwidth=None)  # an instance has a part of it, which is not known
     return whole.replace(gpu=part, copy_engines=engines)
 
 

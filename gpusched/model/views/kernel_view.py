@@ -10,6 +10,7 @@ from gpusched._support.text import named, plural
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.gpu import GPU, occupancy
+from gpusched.model.gpus.memory_bandwidth import rate_text
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.cut_points import cut_points
@@ -32,6 +33,7 @@ from gpusched.model.workload.kernel_waves import (
     kernel_times,
     of_whole_sms,
 )
+from gpusched.model.workload.memory_traffic import demands
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 
@@ -142,11 +144,16 @@ def batch_view(source: Source, *, occupy: bool, waits: bool, stop: Any = None) -
     """Kernel tasks, and batches at the platform's largest slowdown; see ``Workload.batches``."""
     gpu = _gpu_of_batches(source)
     kernels = _kernel_view(source, gpu, occupy=occupy, fuse=True, alone=True, waits=waits)
-    most = source.platform.slowdown[1]
-    table = BatchTable.from_gpu(kernels.tasks, gpu, slowdown=most, stop=stop)
+    rates = demands(source.times, source.platform)
+    rows = [
+        max(own)
+        for task, own in zip(source.tasks, rates or (), strict=rates is not None)
+        if task.name in kernels.tasks.name
+    ]
+    table, most = _table(source, kernels.tasks, gpu, rows if rates else None, stop)
     said = []
     if kernels.tasks.n > 1:
-        said.append(f"a batch takes {_times(most)}as long as the longest of its kernels alone")
+        said.append(f"a batch takes {most}as long as the longest of its kernels alone")
     return BatchView(kernels.tasks, (*kernels.assumptions, *said), table)
 
 
@@ -221,12 +228,11 @@ def chain_batch_view(
         priority=source.stream_priorities(tasks),
         name=[task.name for task in tasks],
     )
-    most = source.platform.slowdown[1]
-    table = BatchTable.from_gpu(derived, gpu, slowdown=most, stop=stop)
+    table, most = _table(source, derived, gpu, _demands_of_units(given, tasks, units), stop)
     said = found.sentences(given)
     if derived.n > 1:
         said.append(
-            f"a batch, with at most one kernel of a task, takes {_times(most)}as long as the "
+            f"a batch, with at most one kernel of a task, takes {most}as long as the "
             "longest of its kernels alone"
         )
     for task, sizes in zip(tasks, units, strict=True):
@@ -237,6 +243,44 @@ def chain_batch_view(
                 "time of its kernels together and the largest footprint of each resource"
             )
     return ChainBatchView(derived, (*source.assumptions, *said), table, tuple(map(tuple, units)))
+
+
+def _table(
+    source: Source,
+    tasks: KernelTasks | KernelChains,
+    gpu: GPU,
+    rows: Sequence[int] | None,
+    stop: Any,
+) -> tuple[BatchTable, str]:
+    """The batches, and how they are slowed, in front of "as long as".
+
+    ``rows``: bytes per second of each row of the table; None: the largest factor of the platform.
+    """
+    capacity, most = source.platform.bandwidth, source.platform.slowdown[1]
+    if rows is None or capacity is None:
+        return BatchTable.from_gpu(tasks, gpu, slowdown=most, stop=stop), _times(most)
+    alone = BatchTable.from_gpu(tasks, gpu, slowdown=None, stop=stop)
+    shares = f"the largest slowdown by max-min shares of {rate_text(capacity)} times "
+    return alone.with_bandwidth(rows, capacity, stop=stop), shares
+
+
+def _demands_of_units(
+    source: Source, tasks: Sequence[Task], units: Sequence[Sequence[int]]
+) -> list[int] | None:
+    """Bytes per second of the most demanding kernel of each unit; None if unknown."""
+    rates = demands(source.times, source.platform)
+    if rates is None:
+        return None
+    own = dict(zip((task.name for task in source.tasks), rates, strict=True))
+    found = []
+    for task, sizes in zip(tasks, units, strict=True):
+        pairs = zip(own[task.name], task.kernels, strict=True)
+        each = [rate for rate, kernel in pairs for _ in range(kernel.repeat)]
+        at = 0
+        for size in sizes:
+            found.append(max(each[at : at + size]))
+            at += size
+    return found
 
 
 def _in_units(chain: _Chain, sizes: Sequence[int], gpu: GPU, task: Task, found: _Found) -> None:

@@ -71,6 +71,14 @@ class KernelTimes:
         return ceil((self.kernel.share or 1) * self.sms)
 
     @property
+    def demand(self) -> int | None:
+        """Bytes per second that the kernel moves alone, rounded up; None if unknown."""
+        kernel = self.kernel
+        if kernel.bytes is None or kernel._tick is None:
+            return kernel.bandwidth
+        return ceil(Fraction(kernel.bytes * 10**9) / (self.least * kernel._tick))
+
+    @property
     def least(self) -> int:
         """The stated time or ``time``, whichever is shorter."""
         return self.time if self.stated is None else min(self.stated, self.time)

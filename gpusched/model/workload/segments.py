@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
 from gpusched._support.arguments import one_of
 from gpusched._support.text import plural, shown
 from gpusched.model.gpu import MAX_SMS
+from gpusched.model.gpus.memory_bandwidth import as_bandwidth, as_bytes
 from gpusched.model.workload.facts import Facts, count, label, stored_text
 from gpusched.model.workload.time_units import (
     Duration,
@@ -49,6 +50,8 @@ class _KernelChanges(TypedDict, total=False):
     smem: int
     block_time: Time | None
     sms: Mapping[int, Time] | float | str | Fraction | None
+    bytes: int | str | None
+    bandwidth: int | str | None
     repeat: int
     name: str
 
@@ -216,6 +219,12 @@ class Kernel(_Timed):
         increase with the number of SMs. Or, for a kernel with a time and without a shape, the share
         of the SMs that it needs for its full speed, above 0 and up to 1, such as ``0.5`` or
         ``"1/3"``; it leaves the others free.
+    bytes, bandwidth
+        Traffic with the memory of the GPU, as profilers state it (Nsight Compute: dram__bytes.sum):
+        the bytes that the kernel moves (a number, or text such as ``"120MB"``), or those per second
+        (``"400GB/s"``) while it runs alone. Give at most one. If all kernels of a workload have it,
+        and the bandwidth of the platform is known, they slow each other as their max-min shares of
+        that bandwidth say, and not by the constant factor of ``gs.Platform(slowdown=)``.
     repeat, name
         See `CPU`.
 
@@ -225,10 +234,13 @@ class Kernel(_Timed):
         Arguments are invalid, contradict each other, or are missing.
     """
 
-    __slots__ = ("_block_time", "_sms", "blocks", "regs", "smem", "threads")
+    __slots__ = (
+        *("_block_time", "_sms", "bandwidth", "blocks", "bytes", "regs", "smem", "threads"),
+    )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
-        *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "repeat", "name"),
+        *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "bytes"),
+        *("bandwidth", "repeat", "name"),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_block_time"})
     _NESTED: ClassVar[frozenset[str]] = frozenset({"_sms"})
@@ -239,6 +251,8 @@ class Kernel(_Timed):
     smem: int
     _block_time: Stored | None
     _sms: tuple[tuple[int, Stored], ...] | Fraction
+    bytes: int | None
+    bandwidth: int | None
 
     def __init__(
         self,
@@ -250,9 +264,13 @@ class Kernel(_Timed):
         smem: int = 0,
         block_time: Time | None = None,
         sms: Mapping[int, Time] | float | str | Fraction | None = None,
+        bytes: int | str | None = None,
+        bandwidth: int | str | None = None,
         repeat: int = 1,
         name: str = "",
     ) -> None:
+        if bytes is not None and bandwidth is not None:
+            raise ValueError(f"bytes: got {shown(bytes)} with bandwidth, expected one of them")
         if (blocks is None) != (threads is None):
             missing = "threads" if threads is None else "blocks"
             raise ValueError(f"{missing}: got None, expected blocks and threads, or neither")
@@ -278,6 +296,8 @@ class Kernel(_Timed):
                 count(smem, "smem", 0, _MOST_THREADS),
                 None if block_time is None else as_time(block_time, "block_time"),
                 profile,
+                None if bytes is None else as_bytes(bytes, "bytes"),
+                None if bandwidth is None else as_bandwidth(bandwidth, "bandwidth", 0),
                 count(repeat, "repeat", 1, MOST_REPEATS),
                 label(name, "name", empty=True),
             )
@@ -377,6 +397,8 @@ def Engine(
     *,
     kernels: int = 1,
     sms: Mapping[int, Time] | float | str | Fraction | None = None,
+    bytes: int | str | None = None,
+    bandwidth: int | str | None = None,
     name: str = "",
 ) -> Kernel:
     """Make the segment of an inference engine that is known by its time alone.
@@ -394,8 +416,8 @@ def Engine(
         Time of the engine alone on the GPU: a positive number of ticks, or text with a unit.
     kernels
         Number of kernels that it launches, 1 to 1,000,000.
-    sms
-        As of `Kernel`; measured times are those of the whole engine.
+    sms, bytes, bandwidth
+        As of `Kernel`; measured times and bytes are those of the whole engine.
     name
         Label of the segment.
 
@@ -413,7 +435,15 @@ def Engine(
 
     given = () if sms is None else _profile(sms)
     each = given if isinstance(given, Fraction) else {k: divided(of) for k, of in given} or None
-    return Kernel(divided(as_time(time, "time")), sms=each, repeat=parts, name=name)
+    moved = None if bytes is None else -(-as_bytes(bytes, "bytes") // parts)
+    return Kernel(
+        divided(as_time(time, "time")),
+        sms=each,
+        bytes=moved,
+        bandwidth=bandwidth,
+        repeat=parts,
+        name=name,
+    )
 
 
 Segment = CPU | CopyIn | CopyOut | Kernel

@@ -52,7 +52,8 @@ _SEGMENT: dict[str, tuple[str, ...]] = {
     "copy_in": ("copy_in", "by", "repeat", "name"),
     "copy_out": ("copy_out", "by", "repeat", "name"),
     "kernel": (
-        *("kernel", "blocks", "threads", "regs", "smem", "block_time", "sms", "repeat", "name"),
+        *("kernel", "blocks", "threads", "regs", "smem", "block_time", "sms", "bytes"),
+        *("bandwidth", "repeat", "name"),
     ),
 }
 _ALL = tuple(dict.fromkeys(key for keys in _SEGMENT.values() for key in keys))
@@ -176,10 +177,9 @@ def _task(item: object, number: int, tick: int, version: int, launches: Launches
     listed = _list(given["segments"], f"{where}.segments")
     segments = [_segment(part, f"{where}.segments[{i}]", tick) for i, part in enumerate(listed)]
     for i, part in enumerate(segments if version == 1 else ()):
-        if _has_share(part):
+        if what := _new_of(part):
             raise ValueError(
-                f"{where}.segments[{i}].sms: got a share of the SMs in a document of version 1, "
-                "expected version = 2"
+                f"{where}.segments[{i}].{what} in a document of version 1, expected version = 2"
             )
     if launches is not None:
         given = {"launches": launches, **given}
@@ -251,8 +251,16 @@ def _plain(given: Mapping[str, object], where: str) -> None:
             )
 
 
-def _has_share(segment: Segment) -> bool:
-    return isinstance(segment, Kernel) and segment.share is not None
+def _new_of(segment: Segment) -> str:
+    """A fact of a segment that version 1 does not have, for messages; "" for none."""
+    if not isinstance(segment, Kernel):
+        return ""
+    if segment.share is not None:
+        return "sms: got a share of the SMs"
+    for key in ("bytes", "bandwidth"):
+        if getattr(segment, key) is not None:
+            return f"{key}: got traffic with the memory"
+    return ""
 
 
 def _sms(given: object, where: str) -> object:
@@ -308,7 +316,7 @@ def head_document(parts: Parts) -> dict[str, object]:
         for task in parts.tasks
         for key in _NEW_OF_TASK
     )
-    new = new or any(_has_share(part) for task in parts.tasks for part in task.segments)
+    new = new or any(_new_of(part) for task in parts.tasks for part in task.segments)
     head: dict[str, object] = {"version": 2 if new else 1, "tick": tick_text(parts.tick)}
     if parts.notes:
         head["notes"] = list(parts.notes)
@@ -386,6 +394,9 @@ def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
             table[kind] = time_with_unit(segment.time, tick)
         for key in ("blocks", "threads", "regs", "smem"):
             if value := getattr(segment, key):
+                table[key] = value
+        for key in ("bytes", "bandwidth"):
+            if (value := getattr(segment, key)) is not None:
                 table[key] = value
         if segment.block_time is not None:
             table["block_time"] = time_with_unit(segment.block_time, tick)

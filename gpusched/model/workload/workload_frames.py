@@ -35,7 +35,8 @@ _TASK_TEXTS = ("rate", "process", "launches", "after", "reads")
 _NAMES = ("after", "reads")
 _TASK = ("name", *_TASK_TIMES, *_TASK_NUMBERS, *_TASK_TEXTS)
 _COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
-_SEGMENT = ("kind", "time", *_COUNTS, "block_time", "sms", "by", "label")
+_TRAFFIC = ("bytes", "bandwidth")
+_SEGMENT = ("kind", "time", *_COUNTS, "block_time", "sms", *_TRAFFIC, "by", "label")
 _KINDS: dict[str, type[Segment]] = {
     "cpu": CPU,
     "copy in": CopyIn,
@@ -46,7 +47,7 @@ _OF_KIND = {
     "cpu": ("repeat",),
     "copy in": ("by", "repeat"),
     "copy out": ("by", "repeat"),
-    "kernel": (*_COUNTS, "block_time", "sms"),
+    "kernel": (*_COUNTS, "block_time", "sms", *_TRAFFIC),
 }
 _WRONG = (ValueError, TypeError, OverflowError)
 
@@ -172,7 +173,7 @@ def _row(segment: Segment) -> dict[str, object]:
     profile = segment.sms
     return {
         **row,
-        **{key: getattr(segment, key) for key in ("blocks", "threads", "regs", "smem")},
+        **{key: getattr(segment, key) for key in ("blocks", "threads", "regs", "smem", *_TRAFFIC)},
         "time": segment.time if segment.has_time else None,
         "block_time": segment.block_time,
         "sms": ", ".join(f"{k}: {time}" for k, time in profile.items())
@@ -221,7 +222,7 @@ def _segment(facts: dict[str, object]) -> Segment:
             continue
         if key not in _OF_KIND[kind]:
             raise ValueError(f"{key}: got {shown(value)}, expected none for a {kind}")
-        given[key] = _number(value) if key in _COUNTS else value
+        given[key] = _number(value) if key in (*_COUNTS, *_TRAFFIC) else value
     if facts["label"] is not None:
         given["name"] = facts["label"]
     if "sms" in given:
