@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from gpusched.model.workload.segments import CPU as CPU
     from gpusched.model.workload.segments import CopyIn as CopyIn
     from gpusched.model.workload.segments import CopyOut as CopyOut
+    from gpusched.model.workload.segments import Engine as Engine
     from gpusched.model.workload.segments import Kernel as Kernel
     from gpusched.model.workload.workloads import Workload as Workload
     from gpusched.rt.kept_answer import Kept as Kept
@@ -167,6 +168,7 @@ _MEMBERS = {
     "CPU": "model.workload.segments",
     "CopyIn": "model.workload.segments",
     "CopyOut": "model.workload.segments",
+    "Engine": "model.workload.segments",
     "Kernel": "model.workload.segments",
     "Kept": "rt.kept_answer",
     "Platform": "model.workload.platforms",

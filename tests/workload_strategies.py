@@ -49,6 +49,8 @@ def kernels(draw: Any, tick: int = 1, threads: int = 2048) -> gs.Kernel:
         given["sms"] = dict(zip(keys, reversed(values), strict=True))
     if "block_time" not in given and ("sms" not in given or draw(st.booleans())):
         given["time"] = draw(times(tick))
+    if not shaped and "sms" not in given and draw(st.booleans()):
+        given["sms"] = draw(st.sampled_from([0.5, "1/3", 1]))
     return gs.Kernel(**given)
 
 

@@ -102,6 +102,7 @@ static int module_exec(PyObject *module)
         return -1;
     }
     PyMethodDef *parts[] = {
+        gs_python_bandwidth_methods,
         gs_python_gpu_methods,
         gs_python_generate_methods,
         gs_python_oracle_methods,

@@ -96,6 +96,12 @@ def add_platform(command: argparse.ArgumentParser) -> None:
         "(1.1 to 1.9), or LOW,HIGH (default: 1.1,1.4)",
     )
     group.add_argument(
+        "--bandwidth",
+        metavar="RATE",
+        help="bandwidth of the GPU's memory, such as 1555GB/s, for kernels that state their "
+        "traffic (default: the preset's)",
+    )
+    group.add_argument(
         "--copy-engines",
         type=engines,
         metavar="N",
@@ -168,7 +174,7 @@ def workload_of(options: argparse.Namespace) -> Workload:
 def platform_of(options: argparse.Namespace) -> Platform:
     """The platform of the options; ``Refusal`` that names the one that is wrong."""
     names = ("gpu", "cpus", *(name for name, _ in _TIMES))
-    names += ("priority_levels", "slowdown", "copy_engines", "mig", "mps")
+    names += ("priority_levels", "slowdown", "bandwidth", "copy_engines", "mig", "mps")
     names += ("mps_partitions", "green_contexts", "channels", "workqueue", "sm_coscheduling")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -31,6 +32,16 @@ from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.kernels_by_time import (
+    AS_GIVEN,
+    FILLS,
+    SHARING,
+    Shapes,
+    by_time_alone,
+    filled,
+    in_turns,
+    of_either,
+)
 from gpusched.comparison.released_tasks import (
     RELEASED,
     links_of,
@@ -46,6 +57,7 @@ from gpusched.comparison.verdicts.premises import (
     cpu_side,
     needs_cpus,
     refuse_false_premises,
+    shares_condition,
 )
 from gpusched.comparison.verdicts.readings import under_all_readings
 from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, takes_options, whole_program
@@ -322,17 +334,55 @@ def _analyzed(
             "gs.observe (gpusched simulate) simulates it"
         )
     raise_if_stopped(request.stop)
+    if way.name in SHARING and models.platform.gpu is not None and by_time_alone(models):
+        return _of_unknown_shapes(models, way, request, shared_cpus=shared_cpus)
+    return _tested(models, way, request, AS_GIVEN, shared_cpus=shared_cpus)
+
+
+def _of_unknown_shapes(
+    models: DerivedModels, way: Way, request: Request, *, shared_cpus: bool
+) -> WorkloadAnswer:
+    """The answer for kernels that are known by their time alone: a guarantee for all in turns, else
+    one on the condition that they fill their SMs; each with what the other assumption gives."""
+
+    def under(shapes: Shapes | None) -> WorkloadAnswer | None:
+        if shapes is None:
+            return None
+        return _tested(models, way, request, shapes, shared_cpus=shared_cpus)
+
+    turns = None
+    with contextlib.suppress(ValueError, OverflowError):
+        refuse_false_premises(way.name, Case(models))  # such as a channel for each stream
+        if request.options.get("queues", "own") == "own":
+            turns = under(in_turns(models, way.name))
+    if turns is not None and turns.accepted and not request.reasons:
+        return turns
+    filling, refused = None, None
+    try:
+        filling = under(filled(models, way.name))
+    except NotApplicable as error:
+        refused = error
+    if turns is None and filling is None:
+        assert refused is not None
+        raise refused
+    return of_either(models, turns, filling)
+
+
+def _tested(
+    models: DerivedModels, way: Way, request: Request, shapes: Shapes, *, shared_cpus: bool
+) -> WorkloadAnswer:
+    """The answer of the tests of a way, for kernels of these shapes."""
     answer = whole = refused = None
     if request.own and (way.family == "lock" or way.name in _TESTS):
         try:
-            answer = _answered(models, way, request, shared_cpus=shared_cpus)
+            answer = _answered(models, way, request, shapes, shared_cpus=shared_cpus)
         except NotApplicable as error:
             refused = error
     settled = answer is not None and (answer.accepted or answer.impossible)
     asks_whole = shared_cpus and (request.whole or way.name not in _TESTS) and not settled
     if asks_whole and way.name in WHOLE_PROGRAMS:
         try:
-            whole = _whole_answer(models, way, request)
+            whole = _whole_answer(models, way, request, shapes)
         except NotApplicable as error:
             refused = refused or error
     shares = answer is not None and any(one.premise == "cpu_alone" for one in answer.conditions)
@@ -355,7 +405,9 @@ def _analyzed(
 Test: TypeAlias = "Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]"
 
 
-def _whole_answer(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswer | None:
+def _whole_answer(
+    models: DerivedModels, way: Way, request: Request, shapes: Shapes
+) -> WorkloadAnswer | None:
     """The answer of the holistic test of a way; None where an option belongs to the other test."""
     if not takes_options(way, request.options):
         return None
@@ -366,7 +418,7 @@ def _whole_answer(models: DerivedModels, way: Way, request: Request) -> Workload
         answer, view = found.answer, found.view
         return Found(answer, view, bool(answer.accepted), found.said, found.slower)
 
-    return _answered(models, way, request, shared_cpus=True, test=test)
+    return _answered(models, way, request, shapes, shared_cpus=True, test=test)
 
 
 _PLANNED = ("pbs",)
@@ -390,7 +442,7 @@ def _planned_answer(models: DerivedModels, way: Way, request: Request) -> Worklo
         return replace(found, view=view, said=(*found.said, *later.said), alone=later.alone)
 
     try:
-        return _answered(models, way, request, shared_cpus=True, test=test)
+        return _answered(models, way, request, AS_GIVEN, shared_cpus=True, test=test)
     except (NotApplicable, BudgetSpent):
         return None
 
@@ -399,6 +451,7 @@ def _answered(
     models: DerivedModels,
     way: Way,
     request: Request,
+    shapes: Shapes,
     *,
     shared_cpus: bool,
     test: Test | None = None,
@@ -412,7 +465,14 @@ def _answered(
         options.setdefault("mode", way.modes[0])
     began = perf_counter()
     given = models.given
-    run = _test_of(way) if test is None else test
+    asked = _test_of(way) if test is None else test
+
+    def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
+        made = shapes.of(models)
+        found = asked(made, way, request, options)
+        shares = shares_condition(made, way.name, found.answer)
+        return replace(found, conditions=(*shapes.conditions, *shares))
+
     try:
         refuse_false_premises(way.name, Case(given), whole=test is not None)
         models, found = _found(given, way, request, options, inner, run)
@@ -814,7 +874,18 @@ def instances_for(
         models = DerivedModels.settled(workload, platform)
         return analyzed(models, within, asked, shared_cpus=False)
 
-    return allocated(models, within, inner, test, as_budget(request.budget), request.stop, report)
+    def unassumed(workload: Workload, platform: Platform) -> WorkloadAnswer:
+        """The answer without a guarantee that rests on shapes that are assumed."""
+        answer = test(workload, platform)
+        assumes = any(one.premise == FILLS for one in answer.conditions)
+        return replace(answer, conditions=()) if assumes else answer
+
+    limits = as_budget(request.budget), request.stop, report
+    if by_time_alone(models):
+        found = allocated(models, within, inner, unassumed, *limits)
+        if found.parts:
+            return found
+    return allocated(models, within, inner, test, *limits)
 
 
 _TESTS: dict[str, Test] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from typing import Any, Literal, TypeVar
@@ -30,6 +31,7 @@ from gpusched.comparison.verdicts.necessary_conditions import (
     serial_gpu_overloads,
 )
 from gpusched.model.gpu import GPU
+from gpusched.model.gpus.memory_bandwidth import rate_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_unit
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -51,6 +53,7 @@ from gpusched.model.views.launch_calls import (
     platform_without_calls,
 )
 from gpusched.model.workload.kernel_waves import KernelTimes
+from gpusched.model.workload.memory_traffic import demands, slowdowns
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import (
     Platform,
@@ -60,7 +63,7 @@ from gpusched.model.workload.platforms import (
 )
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
-from gpusched.model.workload.workloads import Workload
+from gpusched.model.workload.workloads import Workload, scaled_segment
 from gpusched.ways.way import WAYS
 
 __all__ = ["DerivedModels", "Gaps", "StreamForm", "has_whole_kernels"]
@@ -121,6 +124,8 @@ class DerivedModels:
         self._share_unit: int | None = None  # SMs to which shares of MPS clients are rounded
         self._is_settled = False  # has its ticks
         self._keeps_profiles = False  # times of kernels are those on all SMs
+        self._exclude = False  # no two kernels run at once
+        self._device: GPU | None = None  # in place of the platform's GPU, with an SM for each part
 
     def _with(self, workload: Workload, platform: Platform | None = None) -> DerivedModels:
         """Models like these, for another workload or platform."""
@@ -130,6 +135,7 @@ class DerivedModels:
         made._channels_are_apart = self._channels_are_apart
         made._is_settled = self._is_settled
         made._keeps_profiles = self._keeps_profiles
+        made._exclude, made._device = self._exclude, self._device
         made._copies_wait = self._copies_wait
         made._share_unit = self._share_unit
         made.channel_release = self.channel_release
@@ -262,7 +268,7 @@ class DerivedModels:
         """The GPU of the platform; ValueError without one."""
         if self.platform.gpu is None:
             raise ValueError("platform: got no GPU, expected one")
-        return self.platform.gpu
+        return self._device or self.platform.gpu
 
     # Views
 
@@ -394,10 +400,15 @@ class DerivedModels:
         ``test``: kernels with profiles take the longest times that they may, beside others.
         """
         free = test and not self._keeps_profiles
-        return self.once(
-            ("in_parts", way, free),
-            lambda: in_parts(self.workload, self.platform, self.gpu(), way, free=free),
-        )
+
+        def make() -> TasksInParts:
+            gpu = self.platform.gpu or self.gpu()
+            found = in_parts(self.workload, self.platform, gpu, way, free=free)
+            if self._device is not None:
+                found = replace(found, sms=tuple((i,) for i in range(len(found.sms))))
+            return found
+
+        return self.once(("in_parts", way, free), make)
 
     def in_one_process(self) -> DerivedModels:
         """The models of the tasks as if all belonged to one process."""
@@ -419,13 +430,46 @@ class DerivedModels:
 
         def make() -> tuple[DerivedModels, tuple[str, ...]]:
             most = self.platform.slowdown[1]
-            if most == 1 or self.kernel_users() < 2:
+            if most == 1 or self.kernel_users() < 2 or self._exclude:
                 return self, ()
+            if (factors := self.shares_of_bandwidth()) is not None:
+                tasks = [_slowed(task, factors[task.name]) for task in self.workload]
+                said = (
+                    "kernels take as much longer as their max-min shares of "
+                    f"{rate_text(self.platform.bandwidth or 0)} say, beside the most demanding "
+                    "kernel of every other task"
+                )
+                return self._with(self.workload.replace(tasks=tasks)), (said,)
             made = self._with(self.workload.scaled(kernels=str(most)))
             said = f"kernels take {most:g} times their times, since those of other tasks run beside"
             return made, (said,)
 
         return self.once("side_by_side", make)
+
+    def shares_of_bandwidth(self) -> dict[str, list[Fraction]] | None:
+        """The slowdown of each kernel by shares of bandwidth, by task; None if it is not known."""
+        given = self.given
+
+        def make() -> dict[str, list[Fraction]] | None:
+            times = given.workload.kernel_times(given.platform)
+            rates, capacity = demands(times, given.platform), given.platform.bandwidth
+            if rates is None or capacity is None:
+                return None
+            return dict(zip(given.workload.names, slowdowns(rates, capacity), strict=True))
+
+        return given.once("shares_of_bandwidth", make)
+
+    def shaped(
+        self, task: Callable[[Task], Task], *, device: GPU | None = None, exclude: bool = False
+    ) -> DerivedModels:
+        """The models with other kernels, for a test of the same workload.
+
+        ``device``: a GPU on which the test runs, with an SM for each part of the platform's one.
+        ``exclude``: no two kernels run at once.
+        """
+        made = self._with(self.workload.replace(tasks=list(map(task, self.workload))))
+        made.given, made._device, made._exclude = self.given, device, exclude
+        return made
 
     def without_costs(self) -> DerivedModels:
         """The given models without slowdown, launch latency and waits of copies.
@@ -691,6 +735,16 @@ def _as_stated(part: Segment, times: KernelTimes | None) -> Segment:
     if part.block_time is not None:
         return part
     return Kernel(times.stated, repeat=part.repeat, name=part.name)
+
+
+def _slowed(task: Task, factors: Sequence[Fraction]) -> Task:
+    """The task with kernels that take so many times their times, rounded up."""
+    left = iter(factors)
+    segments = [
+        scaled_segment(part, kernels=next(left)) if isinstance(part, Kernel) else part
+        for part in task.segments
+    ]
+    return task.replace(segments=segments)
 
 
 def _with_block_times(

@@ -50,6 +50,13 @@ from gpusched.comparison.analyses import (
 from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.kernels_by_time import (
+    SHARING,
+    by_time_alone,
+    fill_the_gpu,
+    filled,
+    open_shapes,
+)
 from gpusched.comparison.machine_models import INSIDE
 from gpusched.comparison.machine_runs import (
     CHOSEN_CORES,
@@ -616,12 +623,15 @@ def _is_small(models: DerivedModels, run: MachineRun) -> bool:
 
 def _deployed(
     models: DerivedModels, way: Way, request: Request, watch: Watch
-) -> tuple[MachineChoices, int]:
-    """The deployment that the machine plays under a way, and the end of the releases."""
+) -> tuple[DerivedModels, MachineChoices, int]:
+    """The models and the deployment that the machine plays, and the end of the releases."""
     if way.name in PLANNED and watch.draws is not None and watch.draws.gap:
         raise ValueError("gap: got one, expected 0; a plan is for periodic releases")
     if way.name in ("mps", "mps_static"):
         refuse_many_clients(models)
+    if way.name in SHARING and models.platform.gpu is not None and by_time_alone(models):
+        if not fill_the_gpu(models, way.name):  # else each is one block of all SMs
+            models = filled(models, way.name).of(models)
     works: tuple[tuple[Work, int], ...] = ((launches_of, MOST_LAUNCHES),)
     if not has_whole_kernels(way.name):
         works += ((blocks_of, MOST_BLOCKS),)
@@ -639,9 +649,11 @@ def _deployed(
     choices = machine_choices(models, way.name, request.options, answer, until)
     if not as_way(way.name).in_turns:
         choices = replace(choices, limits=choices.limits + _profiles(models))
+        if way.name not in PLANNED:
+            choices = replace(choices, limits=choices.limits + open_shapes(models.given))
     if watch.draws is not None:
         choices = replace(choices, arguments=choices.arguments | _drawn(models, watch.draws))
-    return choices, until
+    return models, choices, until
 
 
 def _drawn(models: DerivedModels, draws: Draws) -> dict[str, Any]:
@@ -668,7 +680,7 @@ def _machine_stack(
         _refuse_draws(watch)
     if simulation is _instances:
         raise ValueError(f"count: got {runs}, expected None; instances are simulated one by one")
-    choices, until = _deployed(models, way, request, watch)
+    models, choices, until = _deployed(models, way, request, watch)
     found = machine_stack(
         models,
         way.name,
@@ -687,7 +699,7 @@ def _machine_stack(
 
 def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """The whole machine: CPUs, copy engines and the GPU."""
-    choices, until = _deployed(models, way, request, watch)
+    models, choices, until = _deployed(models, way, request, watch)
     play = partial(machine_run, models, way.name, choices, until=until, stop=watch.stop)
     run = play(timeline=watch.timeline, budget=_limits(watch), **_seeded(watch))
     if run.reason is not None and not len(run):

@@ -74,6 +74,7 @@ def _platform_of(values: object) -> Platform:
         "channels": None,
         "workqueue": "shared",
         "sm_coscheduling": True,
+        "bandwidth": None,
         **dict.fromkeys(("launch_cpu", "graph_launch_cpu", "kernel_gap", "wake_latency"), 0),
     }
     lacking = {key: value for key, value in added.items() if key not in values}

@@ -45,6 +45,7 @@ from gpusched.model.batches import (
     task_count,
     tasks_of,
 )
+from gpusched.model.gpus.memory_bandwidth import as_bandwidth
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
@@ -315,6 +316,50 @@ class BatchTable(NoArray, Tabular):
             stop=stop,
         )
         return cls._of_stack(tasks, completion, undecided, tuple(orders))
+
+    def with_bandwidth(
+        self, demand: npt.ArrayLike, bandwidth: int | str, *, stop: Stop = None
+    ) -> BatchTable:
+        """Return the table with batches slowed by max-min shares of the memory's bandwidth.
+
+        The time of each batch of two or more is multiplied by the largest slowdown of its members,
+        exactly, and rounded up: a kernel that gets less than it demands takes as much longer. The
+        times of a table without slowdown are the ones to be slowed. A model, not a bound.
+
+        >>> tasks = gs.KernelTasks([40, 40], wcet=[8, 6], blocks=4, threads=256)
+        >>> table = gs.BatchTable.from_gpu(tasks, "Xavier", slowdown=None)
+        >>> table.with_bandwidth([100 * 10**9, 50 * 10**9], "120GB/s").completion.tolist()
+        [0, 8, 6, 12]
+
+        Parameters
+        ----------
+        demand
+            Bytes per second that each task (kernel of a chain) moves alone, at most the bandwidth.
+        bandwidth
+            Bandwidth of the memory: bytes per second, or text such as ``"136GB/s"``.
+        stop
+            Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+            sets the byte to 1.
+
+        Raises
+        ------
+        ValueError
+            The table is a stack, there is not one demand per task, or one exceeds the bandwidth.
+        OverflowError
+            A time is 2**60 - 1 ticks or more.
+        """
+        if self.is_stack:
+            raise ValueError("table: got a stack, expected one table; its sets have own demands")
+        rates = int_array(demand, "demand")
+        if rates.shape != (self.n,):
+            raise ValueError(f"demand: got shape {rates.shape}, expected one per task, ({self.n},)")
+        capacity = as_bandwidth(bandwidth, "bandwidth")
+
+        def slowed(times: Any) -> Any:
+            return _core.bandwidth_batches(times, rates, capacity, stop=stop)
+
+        undecided = None if self.undecided is None else slowed(self.undecided)
+        return BatchTable._make(slowed(self.completion), undecided, self._orders)
 
     @classmethod
     def from_utilization(

@@ -216,13 +216,16 @@ def test_measured_profiles_and_times_of_blocks() -> None:
     assert gs.mig(few, gs.Platform("H100")).accepted
 
 
-def test_kernels_without_a_shape_need_the_whole_gpu() -> None:
+def test_kernels_without_a_shape_take_longer_on_fewer_sms() -> None:
     w = gs.Workload([gs.Task("a", 100, [gs.Kernel(9)], core=0)])
-    assert gs.mig(w, gs.Platform("H100"), "mpcp").profiles == ("7g.80gb",)
-    with pytest.raises(ValueError, match="got a time on all SMs without blocks and threads"):
-        gs.mig(w, gs.Platform("A100"), "mpcp")  # 98 of its 108 SMs are in instances
-    with pytest.raises(ValueError, match="got a kernel without blocks and threads"):
-        gs.mig(w, gs.Platform("H100"))
+    for gpu, time in (("H100", 9), ("A100", 18)):  # instances have 98 of 108 SMs of an A100
+        for within in ("mpcp", "streams"):
+            answer = gs.mig(w, gs.Platform(gpu), within)
+            assert answer.accepted and answer.response.tolist() == [time]
+            assert "as one of equal blocks does" in " ".join(answer.assumptions)
+    halves = [gs.Task(name, 100, [gs.Kernel(9, sms=0.46)]) for name in "ab"]
+    mine = gs.mig(gs.Workload(halves), gs.Platform("H100", mig=["3g.40gb", "4g.40gb"]))
+    assert mine.accepted and sorted(mine.response.tolist()) == [9, 18]  # 61 SMs, of 60 and 64
 
 
 def test_copy_engines_of_instances() -> None:

@@ -8,6 +8,7 @@ import pickle
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -401,15 +402,80 @@ def test_contradictions() -> None:
 def test_a_kernel_without_a_shape() -> None:
     [of] = kernel_times([gs.Kernel(100)], GPU, ["detector: segments[2]"])
     assert of.time == of.on(4) == 100 and of.waves == 1
-    for call in (lambda: of.on(3), of.profile):
-        with pytest.raises(ValueError, match=r"detector: segments\[2\]: got a time on all SMs"):
-            call()
+    assert of.profile() == [400, 200, 200, 100]  # as a kernel of equal blocks, at most
+    [half] = kernel_times([gs.Kernel(100, sms="1/2")], GPU)
+    assert half.filled == 2 and half.profile() == [200, 100, 100, 100]
+    [unknown] = kernel_times([gs.Kernel(100)], None, ["detector: segments[2]"])
+    with pytest.raises(ValueError, match=r"detector: segments\[2\]: got a time on all SMs"):
+        unknown.on(3)
     with pytest.raises(ValueError, match="got no blocks and threads, expected it for a time of"):
         of.needed_block_time()
     with pytest.raises(ValueError, match="got no blocks and threads, expected them for a number"):
         of.waves_on(2)
     with pytest.raises(ValueError, match="got 0 SMs, expected a positive number"):
         of.on(0)
+
+
+def test_no_kernel_of_equal_blocks_takes_longer_on_fewer_sms() -> None:
+    random, tight = Random(7), 0
+    for _ in range(500):
+        gpu = gs.GPU(sms=random.randrange(1, 13), threads_per_sm=1024, blocks_per_sm=8)
+        blocks, threads = random.randrange(1, 70), random.choice((128, 256, 512, 1024))
+        shaped = gs.Kernel(block_time=random.randrange(1, 9), blocks=blocks, threads=threads)
+        [true] = kernel_times([shaped], gpu)
+        [known] = kernel_times([gs.Kernel(true.time)], gpu)
+        for sms in range(1, gpu.sms + 1):
+            assert true.on(sms) <= known.on(sms)
+            tight += true.on(sms) == known.on(sms) and sms < gpu.sms
+        needed = next(k for k in range(1, gpu.sms + 1) if true.on(k) == true.time)
+        [share] = kernel_times([gs.Kernel(true.time, sms=Fraction(needed, gpu.sms))], gpu)
+        assert all(true.on(k) <= share.on(k) <= known.on(k) for k in range(1, gpu.sms + 1))
+    assert tight > 100
+
+
+def test_an_engine_is_equal_kernels() -> None:
+    assert gs.Engine("34.5ms", kernels=120) == gs.Kernel("287500ns", repeat=120)
+    assert gs.Engine(100, kernels=3) == gs.Kernel(34, repeat=3)
+    assert gs.Engine("10ms", kernels=3, name="net") == gs.Kernel("3333334ns", repeat=3, name="net")
+    assert gs.Engine("10ms", sms=0.25) == gs.Kernel("10ms", sms="1/4")
+    measured = gs.Engine("10ms", kernels=2, sms={1: "30ms", 4: "10ms"})
+    assert measured.sms_text == "1: 15000000ns, 4: 5000000ns"
+    for kernels, error in ((0, ValueError), (10**7, ValueError), (2.5, TypeError)):
+        with pytest.raises(error, match="kernels"):
+            gs.Engine(9, kernels=kernels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sms", "error"),
+    [
+        *((value, ValueError) for value in (0, 8, 1.5, -0.5, "0", "3/2", "1/0", "a", "", "1/")),
+        *((value, ValueError) for value in (float("nan"), float("inf"), Fraction(1, 2**40))),
+        *((value, TypeError) for value in (True, [], [1], b"1")),
+    ],
+)
+def test_refused_shares(sms: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"^sms: got "):
+        gs.Kernel(9, sms=sms)
+
+
+def test_shares_are_exact() -> None:
+    some: list[tuple[Any, Fraction, str]] = [
+        (0.1, Fraction(1, 10), "0.1"),
+        ("1/3", Fraction(1, 3), "1/3"),
+        (1, Fraction(1), "1.0"),
+        ("0.00001", Fraction(1, 10**5), "1/100000"),
+    ]
+    for sms, share, text in some:
+        kernel = gs.Kernel("9ms", sms=sms)
+        assert kernel.share == share and kernel.sms is None and kernel.sms_text == text
+        assert repr(kernel) == f"Kernel('9ms', sms='{text}')"
+        assert gs.Kernel("9ms", sms=text) == kernel
+        assert kernel.replace(time="8ms").share == kernel.share
+        assert pickle.loads(pickle.dumps(kernel)) == kernel
+    with pytest.raises(ValueError, match="share of the SMs with blocks, expected it with a time"):
+        gs.Kernel(9, sms=0.5, blocks=4, threads=32)
+    with pytest.raises(ValueError, match="share of the SMs with no time"):
+        gs.Kernel(sms=0.5)
 
 
 def test_kernels_that_do_not_fit() -> None:

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,37 @@ def test_version_1_has_no_new_keys(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=expected):
         load(tmp_path, document)
     assert not validator().is_valid(tomllib.loads(document))
+
+
+@pytest.mark.parametrize("share", ["0.5", "'1/3'", "1"])
+def test_shares_of_the_sms_are_of_version_2(tmp_path: Path, share: str) -> None:
+    text = f"{HEAD}{TASK}segments = [{{ kernel = '34.5ms', sms = {share} }}]"
+    with pytest.raises(
+        ValueError, match=r"task\[0\]\.segments\[0\]\.sms: got a share of the SMs in"
+    ):
+        load(tmp_path, text)
+    assert not validator().is_valid(tomllib.loads(text))
+    new = text.replace("version = 1", "version = 2")
+    validator().validate(tomllib.loads(new))
+    w = load(tmp_path, new)
+    assert w[0].kernels[0].share == Fraction(share.strip("'"))
+    for suffix in ("toml", "json"):
+        w.save(tmp_path / f"made.{suffix}")
+        assert gs.Workload.load(tmp_path / f"made.{suffix}") == w
+    pytest.importorskip("pandas")
+    assert gs.Workload.from_frame(w.to_frame()) == w
+    assert f"needs {w[0].kernels[0].sms_text} of the SMs" in str(w)
+
+
+@pytest.mark.parametrize("share", ["0", "2", "1.5", "'2/1'", "true", "'half'"])
+def test_shares_that_are_refused(tmp_path: Path, share: str) -> None:
+    text = f"version = 2\n{TASK}segments = [{{ kernel = 9, sms = {share} }}]"
+    with pytest.raises(
+        ValueError, match=r"task\[0\]\.segments\[0\]\.sms: got .* expected a share of the SMs"
+    ):
+        load(tmp_path, text)
+    if share != "'2/1'":
+        assert not validator().is_valid(tomllib.loads(text))
 
 
 def test_launches_of_workloads_and_tasks() -> None:

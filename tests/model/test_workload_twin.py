@@ -65,6 +65,8 @@ def random_case(seed: int) -> tuple[gs.Workload, gs.Platform]:
             keys = sorted({*keys, *([1] if random.random() < 0.5 else [])})
             times = sorted((random.randrange(1, 99) for _ in keys), reverse=True)
             facts["sms"] = dict(zip(keys, times, strict=True))
+        if not facts and random.random() < 0.5:
+            facts["sms"] = random.choice((0.25, "1/3", 1))
         return gs.Kernel(time, **facts, repeat=repeat)
 
     def task(i: int) -> gs.Task:

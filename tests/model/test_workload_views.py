@@ -402,8 +402,9 @@ def test_hosts_on_all_sms_need_no_shapes() -> None:
     assert hosts.kernel[0, :, 0].tolist() == [47]
     with pytest.raises(ValueError, match="sms='all'"):
         w.hosts(gs.Platform())
-    with pytest.raises(ValueError, match="or a profile"):
-        w.hosts(PLATFORM)
+    view = w.hosts(PLATFORM)  # 4 SMs
+    assert view.tasks.kernel[0, 0].tolist() == [182, 92, 92, 47]
+    assert "takes at most ceil(m / k) times its time" in " ".join(view.assumptions)
 
 
 def test_hosts_take_profiles() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import gpusched as gs
@@ -79,8 +81,9 @@ def time_on(gpu: gs.GPU, kernel: gs.Kernel, sms: int) -> int:
         return whole_time(gpu, kernel)
     if kernel.sms:
         return max(looked_up(kernel.sms, sms), whole_time(gpu, kernel))
-    if not kernel.has_shape:
-        raise Unsupported("a kernel without a time on fewer SMs")
+    if not kernel.has_shape:  # as many waves as SMs that it fills, over those that there are
+        filled = gpu.sms if kernel.share is None else ceil(kernel.share * gpu.sms)
+        return ceil(Fraction(filled, sms)) * kernel.time
     return waves_on(gpu, kernel, sms) * block_time(gpu, kernel)
 
 

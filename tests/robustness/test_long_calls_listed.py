@@ -69,7 +69,7 @@ DEVICE = {f"cuda.{name}" for name in ("measure", "partition_times", "play", "pro
 # Take time in proportion to a file or to a few arrays; loops of Python or calls of milliseconds.
 SHORT = {
     *("analysis.cpu_only", "analysis.path_bounds", "analysis.schedulability"),
-    *("analysis.waiting_results", "methods", "occupancy", "place"),
+    *("Engine", "analysis.waiting_results", "methods", "occupancy", "place"),
     *(f"cuda.{name}" for name in ("devices", "gpu", "is_available", "why_not")),
     *(f"io.{name}" for name in ("agreement", "check_rules", "harmonic_periods")),
     *(f"io.{name}" for name in ("occupancy_agreement", "read_examiner", "read_examiner_config")),

@@ -19,6 +19,7 @@ from gpusched.model.answer import Claim
 from gpusched.model.gpu import GPU
 from gpusched.model.gpus.mig_profiles import MigInstance
 from gpusched.model.views.derived_view import listed, refuse_triggers, runs_on_cpu
+from gpusched.model.workload.kernel_waves import ON_FEWER_SMS
 from gpusched.ways.way import OptionValue, Way
 
 __all__ = ["MOST_UNITS", "allocated", "inner_way"]
@@ -90,6 +91,8 @@ def allocated(
         found, spent = Found(None), True
     users = {task for unit in units for task in unit}
     said = [*_ASSUMED, *_bounds_said(parts)]
+    if any(not kernel.has_shape for task in workload for kernel in task.kernels):
+        said.append(ON_FEWER_SMS)
     left: dict[int, int | None] = dict.fromkeys(set(range(len(workload))) - users)
     conditions = dict.fromkeys(each for part in parts for each in part.answer.conditions)
     if needs_cpus(within.name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil
 
 from gpusched.model.gpu import GPU
@@ -23,6 +24,7 @@ def platform_of_instance(platform: Platform, part: GPU) -> Platform:
     if platform.gpu is not None and platform.copy_engines != platform.gpu.copy_engines:
         engines = fewer_engines(platform.copy_engines, part.copy_engines)
     whole = platform.replace(mig=None, mps=None, mps_partitions=None, green_contexts=None)
+    whole = whole.replace(bandwidth=None)  # an instance has a part of it, which is not known
     return whole.replace(gpu=part, copy_engines=engines)
 
 
@@ -57,7 +59,8 @@ def _in_instance(
         return segment
     time = times.on(part.sms)
     if times.block_time is None:  # no shape
-        return segment.replace(time=time, sms=None)
+        share = Fraction(min(times.filled, part.sms), part.sms)
+        return segment.replace(time=time, sms=share if segment.share else None)
     if not segment.sms:
         return segment.replace(time=None, block_time=times.block_time)
     if keep and segment.block_time is None:

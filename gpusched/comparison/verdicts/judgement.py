@@ -52,6 +52,7 @@ class Found:
     alone: Mapping[str, int] | None = None
     # Of tasks that release each other, in the test's ticks, where the answer does not have it.
     released: ReleasedTasks | None = None
+    conditions: tuple[Condition, ...] = ()  # beside those of the premises of the way
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ def judged(
         if isinstance(answer, MigAllocation)
         else open_conditions(way, Case(models, answer, found.view), cpus=shared_cpus, whole=whole)
     )
+    conditions += found.conditions
     # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
     asked = shared_cpus and (bool(conditions) if holds else reasons)
     impossible = models.impossible() if asked else ()

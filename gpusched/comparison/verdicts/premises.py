@@ -20,6 +20,7 @@ from gpusched import analysis
 from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.saved_values import FieldValues, within
+from gpusched.model.gpus.memory_bandwidth import rate_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, most_clients
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
@@ -47,6 +48,7 @@ __all__ = [
     "open_conditions",
     "refuse_false_premises",
     "refuse_many_clients",
+    "shares_condition",
 ]
 
 
@@ -569,6 +571,32 @@ def _unproven(way: Way, name: str, text: str) -> Condition | None:
     if value is None or value == (proven := getattr(way.without(name), name)):
         return None
     return Condition(name, text.format(repr(value)), (), f"without it: {name}={proven!r}")
+
+
+_BESIDE = frozenset(way.name for way in WAYS if not way.in_turns) - {"mig"}
+"""Ways in which kernels of different tasks run together, but for that whose instances have ways."""
+
+
+def shares_condition(models: DerivedModels, way: str, answer: Any) -> tuple[Condition, ...]:
+    """That kernels slow each other by shares of bandwidth alone, if a guarantee rests on it."""
+    if way not in _BESIDE or models.kernel_users() < 2 or models._exclude:
+        return ()
+    schedule = getattr(answer, "schedule", None)
+    if isinstance(schedule, Schedule) and not any(
+        batch & (batch - 1) for batch in map(int, np.ravel(schedule.batch))
+    ):
+        return ()  # no two at once
+    if models.shares_of_bandwidth() is None:
+        return ()
+    return (
+        Condition(
+            "bandwidth_shares",
+            "kernels that run together slow each other as max-min shares of "
+            f"{rate_text(models.platform.bandwidth or 0)} do, and not by caches or in other ways",
+            tuple(task.name for task in models.workload if task.kernels),
+            "a measured factor in place of their traffic: gs.Platform(slowdown=)",
+        ),
+    )
 
 
 def needs_cpus(way: str) -> bool:

@@ -14,7 +14,7 @@ from gpusched.model.views.derived_view import (
     listed,
     runs_on_cpu,
 )
-from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
+from gpusched.model.workload.kernel_waves import ON_FEWER_SMS, KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, Kernel, Segment
 
@@ -225,6 +225,9 @@ def _sentences(
     ):  # fmt: skip
         if names:
             said.append(f"{text}: {listed(names)}")
+    alone = [task.name for task in source.tasks if not all(k.has_shape for k in task.kernels)]
+    if divided and alone:
+        said.append(f"{ON_FEWER_SMS}: {listed(alone)}")
     if not divided and source.all_times():
         said.append("every kernel has all SMs; the times say nothing of fewer SMs")
     return said

@@ -9,7 +9,8 @@ from typing import Any
 from gpusched._support.text import named, plural
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
+from gpusched.model.gpu import GPU, occupancy
+from gpusched.model.gpus.memory_bandwidth import rate_text
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.cut_points import cut_points
@@ -26,7 +27,13 @@ from gpusched.model.views.derived_view import (
     runs_on_cpu,
 )
 from gpusched.model.views.launch_calls import kernel_costs, with_calls
-from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes, kernel_times
+from gpusched.model.workload.kernel_waves import (
+    KernelTimes,
+    excess_notes,
+    kernel_times,
+    of_whole_sms,
+)
+from gpusched.model.workload.memory_traffic import demands
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 
@@ -137,11 +144,16 @@ def batch_view(source: Source, *, occupy: bool, waits: bool, stop: Any = None) -
     """Kernel tasks, and batches at the platform's largest slowdown; see ``Workload.batches``."""
     gpu = _gpu_of_batches(source)
     kernels = _kernel_view(source, gpu, occupy=occupy, fuse=True, alone=True, waits=waits)
-    most = source.platform.slowdown[1]
-    table = BatchTable.from_gpu(kernels.tasks, gpu, slowdown=most, stop=stop)
+    rates = demands(source.times, source.platform)
+    rows = [
+        max(own)
+        for task, own in zip(source.tasks, rates or (), strict=rates is not None)
+        if task.name in kernels.tasks.name
+    ]
+    table, most = _table(source, kernels.tasks, gpu, rows if rates else None, stop)
     said = []
     if kernels.tasks.n > 1:
-        said.append(f"a batch takes {_times(most)}as long as the longest of its kernels alone")
+        said.append(f"a batch takes {most}as long as the longest of its kernels alone")
     return BatchView(kernels.tasks, (*kernels.assumptions, *said), table)
 
 
@@ -216,12 +228,11 @@ def chain_batch_view(
         priority=source.stream_priorities(tasks),
         name=[task.name for task in tasks],
     )
-    most = source.platform.slowdown[1]
-    table = BatchTable.from_gpu(derived, gpu, slowdown=most, stop=stop)
+    table, most = _table(source, derived, gpu, _demands_of_units(given, tasks, units), stop)
     said = found.sentences(given)
     if derived.n > 1:
         said.append(
-            f"a batch, with at most one kernel of a task, takes {_times(most)}as long as the "
+            f"a batch, with at most one kernel of a task, takes {most}as long as the "
             "longest of its kernels alone"
         )
     for task, sizes in zip(tasks, units, strict=True):
@@ -232,6 +243,44 @@ def chain_batch_view(
                 "time of its kernels together and the largest footprint of each resource"
             )
     return ChainBatchView(derived, (*source.assumptions, *said), table, tuple(map(tuple, units)))
+
+
+def _table(
+    source: Source,
+    tasks: KernelTasks | KernelChains,
+    gpu: GPU,
+    rows: Sequence[int] | None,
+    stop: Any,
+) -> tuple[BatchTable, str]:
+    """The batches, and how they are slowed, in front of "as long as".
+
+    ``rows``: bytes per second of each row of the table; None: the largest factor of the platform.
+    """
+    capacity, most = source.platform.bandwidth, source.platform.slowdown[1]
+    if rows is None or capacity is None:
+        return BatchTable.from_gpu(tasks, gpu, slowdown=most, stop=stop), _times(most)
+    alone = BatchTable.from_gpu(tasks, gpu, slowdown=None, stop=stop)
+    shares = f"the largest slowdown by max-min shares of {rate_text(capacity)} times "
+    return alone.with_bandwidth(rows, capacity, stop=stop), shares
+
+
+def _demands_of_units(
+    source: Source, tasks: Sequence[Task], units: Sequence[Sequence[int]]
+) -> list[int] | None:
+    """Bytes per second of the most demanding kernel of each unit; None if unknown."""
+    rates = demands(source.times, source.platform)
+    if rates is None:
+        return None
+    own = dict(zip((task.name for task in source.tasks), rates, strict=True))
+    found = []
+    for task, sizes in zip(tasks, units, strict=True):
+        pairs = zip(own[task.name], task.kernels, strict=True)
+        each = [rate for rate, kernel in pairs for _ in range(kernel.repeat)]
+        at = 0
+        for size in sizes:
+            found.append(max(each[at : at + size]))
+            at += size
+    return found
 
 
 def _in_units(chain: _Chain, sizes: Sequence[int], gpu: GPU, task: Task, found: _Found) -> None:
@@ -313,7 +362,7 @@ def _shapeless(where: str) -> ValueError:
 
 def _alone(gpu: GPU, time: int, where: str, task: Task, found: _Found) -> KernelTimes:
     """A kernel of this time that takes the whole GPU, for one without a shape."""
-    if (whole := _whole_gpu(gpu, time)) is None:
+    if (whole := of_whole_sms(Kernel(time), gpu, gpu.sms)) is None:
         raise _shapeless(where)
     if task.name not in found.alone:
         found.alone.append(task.name)
@@ -380,23 +429,12 @@ def _fused(
         smem=max(shape.smem for shape in shapes),
     )
     if len(shapes) > 1 and not occupancy(gpu, unit.threads or 0, unit.regs, unit.smem):
-        if (whole := _whole_gpu(gpu, unit.time)) is not None:
+        if (whole := of_whole_sms(Kernel(unit.time), gpu, gpu.sms)) is not None:
             found.whole.append(task.name)
             unit = whole
     [times] = kernel_times([unit], gpu, [where])
     found.times.append(times)
     return times
-
-
-def _whole_gpu(gpu: GPU, time: int) -> Kernel | None:
-    """A kernel of one wave whose blocks use all warps of the GPU; None if no blocks can."""
-    warps = gpu.warps_per_sm
-    sizes = range(min(warps, 32), 0, -1)  # warps of a block
-    whole = [k for k in sizes if warps % k == 0 and warps // k <= gpu.blocks_per_sm]
-    if not whole:
-        return None
-    of_block = whole[0]
-    return Kernel(time, blocks=gpu.sms * (warps // of_block), threads=of_block * WARP_THREADS)
 
 
 def _of_one_kernel(task: Task, parts: JobParts, found: _Found) -> JobParts:

@@ -10,7 +10,10 @@ Every view of a workload uses these times, so that a kernel takes equally long i
   this exceeds the stated time by less than one tick per wave;
 - with a measured profile, the time on k SMs is that of the largest number of SMs in the profile
   that is at most k, and no less than the time on all SMs;
-- a kernel without a shape and without a profile has only a time on all SMs.
+- a kernel without a shape, which fills m SMs (all, or its share, rounded up), takes
+  ``ceil(m / k)`` times its time on k of them: if it is n equal blocks, of which r fit an SM, in
+  ``w = ceil(n / (m * r))`` waves on m SMs, then ``n <= w * m * r``, and on k SMs it has
+  ``ceil(n / (k * r)) <= w * ceil(m / k)`` waves.
 """
 
 from __future__ import annotations
@@ -18,17 +21,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
 from gpusched._support.text import plural
-from gpusched.model.gpu import GPU, occupancy
+from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.time_units import MOST_TICKS, TickLength, time_with_unit
 
-__all__ = ["KernelTimes", "excess_notes", "kernel_times"]
+__all__ = ["ON_FEWER_SMS", "KernelTimes", "excess_notes", "kernel_times", "of_whole_sms"]
+
+ON_FEWER_SMS = (
+    "a kernel without blocks and threads takes at most ceil(m / k) times its time on k of the m "
+    "SMs that it fills, as one of equal blocks does"
+)
+"""Assumption where kernels run on fewer SMs than they are known to fill."""
 
 _NOTES = 20
+_MOST_WARPS = 32  # of a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,19 @@ class KernelTimes:
     def waves(self) -> int:
         """Waves on all SMs; 1 for a kernel without a shape."""
         return self.waves_on(self.sms) if self.resident else 1
+
+    @property
+    def filled(self) -> int:
+        """SMs that a kernel without a shape fills: all, or its share of them, rounded up."""
+        return ceil((self.kernel.share or 1) * self.sms)
+
+    @property
+    def demand(self) -> int | None:
+        """Bytes per second that the kernel moves alone, rounded up; None if unknown."""
+        kernel = self.kernel
+        if kernel.bytes is None or kernel._tick is None:
+            return kernel.bandwidth
+        return ceil(Fraction(kernel.bytes * 10**9) / (self.least * kernel._tick))
 
     @property
     def least(self) -> int:
@@ -87,11 +111,12 @@ class KernelTimes:
             return self.time
         if profile := self.kernel.sms:
             return max(_looked_up(profile, sms, self.where), self.time)
-        if self.block_time is None:
+        if not self.sms:
             raise ValueError(
-                f"{self.where}: got a time on all SMs without blocks and threads, expected these, "
-                f"or a profile (sms=), for the time on {sms} of {self.sms or 'an unknown number'}"
+                f"{self.where}: got a time on all SMs, expected a GPU for the time on {sms} of them"
             )
+        if self.block_time is None:
+            return _fitting(-(-self.filled // sms) * self.time, self.where)
         return _fitting(self.waves_on(sms) * self.block_time, self.where)
 
     def block_on(self, sms: int) -> Fraction:
@@ -206,6 +231,27 @@ def excess_notes(times: Iterable[KernelTimes], tick: TickLength) -> list[str]:
             f"{time_with_unit(most, tick)}"
         )
     return notes
+
+
+def of_whole_sms(kernel: Kernel, gpu: GPU, sms: int) -> Kernel | None:
+    """A kernel without a shape as one wave of blocks that use all warps of so many SMs.
+
+    None if no blocks can.
+    """
+    warps = gpu.warps_per_sm
+    sizes = range(min(warps, _MOST_WARPS), 0, -1)  # warps of a block
+    whole = [k for k in sizes if warps % k == 0 and warps // k <= gpu.blocks_per_sm]
+    if not whole:
+        return None
+    profile = kernel.sms
+    return Kernel(
+        None if profile else kernel.time,
+        blocks=sms * (warps // whole[0]),
+        threads=whole[0] * WARP_THREADS,
+        sms=profile,
+        repeat=kernel.repeat,
+        name=kernel.name,
+    )
 
 
 def _resident(kernels: Sequence[Kernel], gpu: GPU) -> dict[tuple[int | None, int, int], int]:

@@ -13,6 +13,7 @@ from gpusched.model.batches import ONE, factors
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.gpus.capabilities import partition_unit, static_partition_unit
 from gpusched.model.gpus.copy_engines import CopyEngines, copy_engines_of
+from gpusched.model.gpus.memory_bandwidth import as_bandwidth, bandwidth_of_gpu
 from gpusched.model.gpus.mps_shares import Share, SMs, has_shares, share_of, share_text
 from gpusched.model.workload.facts import Facts, count, label
 from gpusched.model.workload.periodic_task import Task
@@ -235,6 +236,7 @@ class _Changes(TypedDict, total=False):
     server_overhead: Time
     priority_levels: int | None
     slowdown: Sequence[float] | float | str | None
+    bandwidth: int | str | None
     copy_engines: int | Sequence[str] | None
     mig: Sequence[str] | None
     mps: Shares
@@ -291,6 +293,10 @@ class Platform(Facts):
         slowdown). Tests use the largest factor, in batches, and for all kernels under streams,
         MPS, green contexts and STGM if more than one task has kernels. Simulations use it in
         batches only.
+    bandwidth
+        Bandwidth of the memory of the GPU: bytes per second, or text such as ``"1555GB/s"``. If all
+        kernels state their traffic, it says how much they slow each other, in place of the factor,
+        unless ``slowdown`` is None. Default: that of the preset's data sheet, a peak.
     copy_engines
         Number of copy engines, or the direction of each, as of `GPU`. Default: the copy engines of
         the GPU. Where they are unknown, answers hold for one engine, or say that they need two.
@@ -341,7 +347,14 @@ class Platform(Facts):
     """
 
     __slots__ = (
-        *("_context_switch", "_copy_engines", "_graph_launch_cpu", "_kernel_gap", "_launch_cpu"),
+        *(
+            "_bandwidth",
+            "_context_switch",
+            "_copy_engines",
+            "_graph_launch_cpu",
+            "_kernel_gap",
+            "_launch_cpu",
+        ),
         *("_launch_latency", "_server_overhead", "_timeslice", "_wake_latency"),
         *("_update_cost", "channels", "cpus", "gpu", "green_contexts", "mig", "mps"),
         *("mps_partitions", "priority_levels", "ring", "slowdown", "sm_coscheduling", "workqueue"),
@@ -355,6 +368,7 @@ class Platform(Facts):
             "_server_overhead",
             "priority_levels",
             "slowdown",
+            "_bandwidth",
             "_copy_engines",
             "mig",
             "mps",
@@ -390,6 +404,7 @@ class Platform(Facts):
     _timeslice: Stored
     _update_cost: Stored
     _server_overhead: Stored
+    _bandwidth: int | None
     _copy_engines: int | tuple[str, ...] | None
     channels: int | None
     workqueue: Literal["shared", "balanced"]
@@ -412,6 +427,7 @@ class Platform(Facts):
         server_overhead: Time = 0,
         priority_levels: int | None = None,
         slowdown: Sequence[float] | float | str | None = (1.1, 1.4),
+        bandwidth: int | str | None = None,
         copy_engines: int | Sequence[str] | None = None,
         mig: Sequence[str] | None = None,
         mps: Shares = None,
@@ -445,6 +461,7 @@ class Platform(Facts):
                 if priority_levels is None
                 else count(priority_levels, "priority_levels", 1, _MOST),
                 (least / ONE, most / ONE),
+                None if bandwidth is None else as_bandwidth(bandwidth, "bandwidth"),
                 copy_engines_of(copy_engines),
                 None if mig is None else _instances(mig, device),
                 None if mps is None else _shares(mps, device),
@@ -509,6 +526,13 @@ class Platform(Facts):
     def sms(self) -> int | None:
         """Number of SMs of the GPU; None without a GPU."""
         return None if self.gpu is None else self.gpu.sms
+
+    @property
+    def bandwidth(self) -> int | None:
+        """Bandwidth of the GPU's memory in bytes per second; None if unknown."""
+        if self._bandwidth is not None or self.gpu is None:
+            return self._bandwidth
+        return bandwidth_of_gpu(self.gpu.name)
 
     @property
     def copy_engines(self) -> CopyEngines:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil
 from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
 
 from gpusched._support.arguments import one_of
 from gpusched._support.text import plural, shown
 from gpusched.model.gpu import MAX_SMS
+from gpusched.model.gpus.memory_bandwidth import as_bandwidth, as_bytes
 from gpusched.model.workload.facts import Facts, count, label, stored_text
 from gpusched.model.workload.time_units import (
     Duration,
     Stored,
     TickLength,
     Time,
+    as_factor,
     as_time,
     in_ticks,
     time_with_unit,
 )
 
-__all__ = ["CPU", "CopyIn", "CopyOut", "Kernel", "Segment"]
+__all__ = ["CPU", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment"]
 
 MOST_REPEATS = 10**6
 _COPIERS = ("engine", "cpu")
 _MOST_THREADS = 2**31 - 1
+_FINEST_SHARE = 10**9
 
 
 class _Changes(TypedDict, total=False):
@@ -43,7 +49,9 @@ class _KernelChanges(TypedDict, total=False):
     regs: int
     smem: int
     block_time: Time | None
-    sms: Mapping[int, Time] | None
+    sms: Mapping[int, Time] | float | str | Fraction | None
+    bytes: int | str | None
+    bandwidth: int | str | None
     repeat: int
     name: str
 
@@ -181,12 +189,16 @@ class Kernel(_Timed):
 
     For a given platform, these determine the number of waves, the time of one block (the time
     divided by the number of waves, rounded up) and the time on fewer SMs. A kernel without a shape
-    can only run on all SMs.
+    is known by its time alone. By default it fills the GPU: its blocks, whatever they are, take all
+    SMs together, and no other kernel runs beside it. On k of m SMs it takes at most ceil(m / k)
+    times its time, as any kernel of equal blocks does.
 
     >>> gs.Kernel("4.1ms", blocks=120, threads=256, regs=64)
     Kernel('4.1ms', blocks=120, threads=256, regs=64)
     >>> gs.Kernel(sms={1: "40ms", 4: "11ms"}).sms_text
     '1: 40ms, 4: 11ms'
+    >>> gs.Kernel("34.5ms", sms=.5).share
+    Fraction(1, 2)
 
     Parameters
     ----------
@@ -204,7 +216,15 @@ class Kernel(_Timed):
     sms
         Measured times by number of SMs, such as ``{4: "11ms", 8: "6ms"}``, used instead of derived
         times. Between two entries, the time for the smaller number of SMs applies. Times must not
-        increase with the number of SMs.
+        increase with the number of SMs. Or, for a kernel with a time and without a shape, the share
+        of the SMs that it needs for its full speed, above 0 and up to 1, such as ``0.5`` or
+        ``"1/3"``; it leaves the others free.
+    bytes, bandwidth
+        Traffic with the memory of the GPU, as profilers state it (Nsight Compute: dram__bytes.sum):
+        the bytes that the kernel moves (a number, or text such as ``"120MB"``), or those per second
+        (``"400GB/s"``) while it runs alone. Give at most one. If all kernels of a workload have it,
+        and the bandwidth of the platform is known, they slow each other as their max-min shares of
+        that bandwidth say, and not by the constant factor of ``gs.Platform(slowdown=)``.
     repeat, name
         See `CPU`.
 
@@ -214,10 +234,13 @@ class Kernel(_Timed):
         Arguments are invalid, contradict each other, or are missing.
     """
 
-    __slots__ = ("_block_time", "_sms", "blocks", "regs", "smem", "threads")
+    __slots__ = (
+        *("_block_time", "_sms", "bandwidth", "blocks", "bytes", "regs", "smem", "threads"),
+    )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
-        *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "repeat", "name"),
+        *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "bytes"),
+        *("bandwidth", "repeat", "name"),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_block_time"})
     _NESTED: ClassVar[frozenset[str]] = frozenset({"_sms"})
@@ -227,7 +250,9 @@ class Kernel(_Timed):
     regs: int
     smem: int
     _block_time: Stored | None
-    _sms: tuple[tuple[int, Stored], ...]
+    _sms: tuple[tuple[int, Stored], ...] | Fraction
+    bytes: int | None
+    bandwidth: int | None
 
     def __init__(
         self,
@@ -238,10 +263,14 @@ class Kernel(_Timed):
         regs: int = 0,
         smem: int = 0,
         block_time: Time | None = None,
-        sms: Mapping[int, Time] | None = None,
+        sms: Mapping[int, Time] | float | str | Fraction | None = None,
+        bytes: int | str | None = None,
+        bandwidth: int | str | None = None,
         repeat: int = 1,
         name: str = "",
     ) -> None:
+        if bytes is not None and bandwidth is not None:
+            raise ValueError(f"bytes: got {shown(bytes)} with bandwidth, expected one of them")
         if (blocks is None) != (threads is None):
             missing = "threads" if threads is None else "blocks"
             raise ValueError(f"{missing}: got None, expected blocks and threads, or neither")
@@ -250,6 +279,12 @@ class Kernel(_Timed):
                 "blocks: got None with regs, smem or block_time, expected blocks and threads, too"
             )
         profile = () if sms is None else _profile(sms)
+        if isinstance(profile, Fraction) and (blocks is not None or time is None):
+            missing = "no time" if blocks is None else "blocks"
+            raise ValueError(
+                f"sms: got a share of the SMs with {missing}, expected it with a time alone; the "
+                "blocks of a kernel say how many SMs it needs"
+            )
         if time is None and block_time is None and not profile:
             raise ValueError("time: got None, expected a time, or block_time or sms in its place")
         self._put(
@@ -261,6 +296,8 @@ class Kernel(_Timed):
                 count(smem, "smem", 0, _MOST_THREADS),
                 None if block_time is None else as_time(block_time, "block_time"),
                 profile,
+                None if bytes is None else as_bytes(bytes, "bytes"),
+                None if bandwidth is None else as_bandwidth(bandwidth, "bandwidth", 0),
                 count(repeat, "repeat", 1, MOST_REPEATS),
                 label(name, "name", empty=True),
             )
@@ -286,27 +323,42 @@ class Kernel(_Timed):
     @property
     def sms(self) -> dict[int, int] | None:
         """Measured times in ticks by number of SMs, ascending; None without measurements."""
-        return {k: self._ticks(time, "sms") for k, time in self._sms} if self._sms else None
+        profile = self._profile
+        return {k: self._ticks(time, "sms") for k, time in profile} if profile else None
+
+    @property
+    def share(self) -> Fraction | None:
+        """Share of the SMs that a kernel without a shape needs, as given; None if it is not."""
+        return self._sms if isinstance(self._sms, Fraction) else None
 
     @property
     def sms_text(self) -> str:
-        """The measured times as text, with units where they were given with units."""
+        """The measured times as text, with units where they were given with units; or the share."""
+        if isinstance(self._sms, Fraction):
+            return _share_text(self._sms)
         return ", ".join(f"{k}: {self._shown(time)}" for k, time in self._sms)
+
+    @property
+    def _profile(self) -> tuple[tuple[int, Stored], ...]:
+        return () if isinstance(self._sms, Fraction) else self._sms
 
     def replace(self, **changes: Unpack[_KernelChanges]) -> Kernel:
         """Return a copy with some arguments changed; numbers are ticks as before."""
         return cast(Kernel, _changed(self, changes))
 
     def _given(self) -> dict[str, object]:
-        return {**super()._given(), "sms": dict(self._sms) or None}
+        return {**super()._given(), "sms": self.share or dict(self._profile) or None}
 
     def _converted(self, key: str, value: Any, tick: TickLength) -> object:
         if key != "_sms":
             return super()._converted(key, value, tick)
+        if isinstance(value, Fraction):
+            return value
         return tuple((k, in_ticks(time, self._tick, tick, f"sms[{k}]")) for k, time in value)
 
     def _check(self) -> None:
-        for (few, slow), (many, fast) in zip(self._sms, self._sms[1:], strict=False):
+        profile = self._profile
+        for (few, slow), (many, fast) in pairwise(profile):
             if type(slow) is type(fast) and _longer(fast, slow):
                 raise ValueError(
                     f"sms[{many}]: got {self._shown(fast)}, expected at most the "
@@ -334,8 +386,64 @@ class Kernel(_Timed):
     def _argument(self, key: str) -> str | None:
         if key != "_sms":
             return super()._argument(key)
+        if isinstance(self._sms, Fraction):
+            return repr(_share_text(self._sms))
         times = (f"{k}: {stored_text(time, self._tick)}" for k, time in self._sms)
         return f"{{{', '.join(times)}}}" if self._sms else None
+
+
+def Engine(
+    time: Time,
+    *,
+    kernels: int = 1,
+    sms: Mapping[int, Time] | float | str | Fraction | None = None,
+    bytes: int | str | None = None,
+    bandwidth: int | str | None = None,
+    name: str = "",
+) -> Kernel:
+    """Make the segment of an inference engine that is known by its time alone.
+
+    It is a `Kernel` without a shape, repeated: the kernels of the engine have equal times, rounded
+    up to whole ticks or, of text with a unit, nanoseconds. Their number matters for what a launch
+    costs, which depends on ``launches=`` of the task, and for how often others may come between.
+
+    >>> gs.Engine("34.5ms", kernels=120)
+    Kernel('287500ns', repeat=120)
+
+    Parameters
+    ----------
+    time
+        Time of the engine alone on the GPU: a positive number of ticks, or text with a unit.
+    kernels
+        Number of kernels that it launches, 1 to 1,000,000.
+    sms, bytes, bandwidth
+        As of `Kernel`; measured times and bytes are those of the whole engine.
+    name
+        Label of the segment.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        An argument is invalid; the message names it.
+    """
+    parts = count(kernels, "kernels", 1, MOST_REPEATS)
+
+    def divided(stored: Stored) -> Time:
+        if not isinstance(stored, Duration):
+            return -(-stored // parts)
+        return stored.text if parts == 1 else f"{ceil(stored.ns / parts)}ns"
+
+    given = () if sms is None else _profile(sms)
+    each = given if isinstance(given, Fraction) else {k: divided(of) for k, of in given} or None
+    moved = None if bytes is None else -(-as_bytes(bytes, "bytes") // parts)
+    return Kernel(
+        divided(as_time(time, "time")),
+        sms=each,
+        bytes=moved,
+        bandwidth=bandwidth,
+        repeat=parts,
+        name=name,
+    )
 
 
 Segment = CPU | CopyIn | CopyOut | Kernel
@@ -347,14 +455,39 @@ def _changed(segment: Facts, changes: Mapping[str, object]) -> Facts:
     return made if segment._tick is None else made._at(segment._tick)
 
 
-def _profile(sms: object) -> tuple[tuple[int, Stored], ...]:
+def _profile(sms: object) -> tuple[tuple[int, Stored], ...] | Fraction:
+    """Measured times by number of SMs, or a share of the SMs."""
+    if isinstance(sms, (int, float, str, Fraction)):
+        return _share(sms)
     if not isinstance(sms, Mapping) or not sms:
-        raise TypeError(f"sms: got {shown(sms)}, expected times by number of SMs")
+        raise TypeError(
+            f"sms: got {shown(sms)}, expected times by number of SMs, or a share of them"
+        )
     times = {}
     for key, time in sms.items():
         k = count(key, "sms", 1, MAX_SMS)
         times[k] = as_time(time, f"sms[{k}]")
     return tuple(sorted(times.items()))
+
+
+def _share(sms: float | str | Fraction) -> Fraction:
+    """A share of the SMs, exactly: of a float, that of the decimal that it is written as."""
+    expected = "expected a share of the SMs above 0 and up to 1, or times by number of SMs"
+    above, slash, below = sms.partition("/") if isinstance(sms, str) else (sms, "", "")
+    try:
+        share = as_factor(float.__repr__(above) if isinstance(above, float) else above, "sms")
+        share /= as_factor(below if slash else 1, "sms")
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"sms: got {shown(sms)}, {expected}") from None
+    if not 0 < share <= 1 or share.denominator > _FINEST_SHARE:
+        raise ValueError(f"sms: got {shown(sms)}, {expected}")
+    return share
+
+
+def _share_text(share: Fraction) -> str:
+    """A share as decimal text where that is exact, and else as a fraction."""
+    text = repr(float(share))
+    return text if "e" not in text and Fraction(text) == share else str(share)
 
 
 def _longer(one: Stored, other: Stored) -> bool:

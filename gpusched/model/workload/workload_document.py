@@ -52,7 +52,8 @@ _SEGMENT: dict[str, tuple[str, ...]] = {
     "copy_in": ("copy_in", "by", "repeat", "name"),
     "copy_out": ("copy_out", "by", "repeat", "name"),
     "kernel": (
-        *("kernel", "blocks", "threads", "regs", "smem", "block_time", "sms", "repeat", "name"),
+        *("kernel", "blocks", "threads", "regs", "smem", "block_time", "sms", "bytes"),
+        *("bandwidth", "repeat", "name"),
     ),
 }
 _ALL = tuple(dict.fromkeys(key for keys in _SEGMENT.values() for key in keys))
@@ -175,6 +176,11 @@ def _task(item: object, number: int, tick: int, version: int, launches: Launches
     _refuse_keys(given, where)
     listed = _list(given["segments"], f"{where}.segments")
     segments = [_segment(part, f"{where}.segments[{i}]", tick) for i, part in enumerate(listed)]
+    for i, part in enumerate(segments if version == 1 else ()):
+        if what := _new_of(part):
+            raise ValueError(
+                f"{where}.segments[{i}].{what} in a document of version 1, expected version = 2"
+            )
     if launches is not None:
         given = {"launches": launches, **given}
     try:
@@ -211,7 +217,7 @@ def _segment(item: object, where: str, tick: int) -> Segment:
             )
     _plain(given, where)
     arguments: dict[str, object] = {
-        "time" if key == kind else key: _profile(value, f"{where}.sms") if key == "sms" else value
+        "time" if key == kind else key: _sms(value, f"{where}.sms") if key == "sms" else value
         for key, value in given.items()
     }
     try:
@@ -243,6 +249,23 @@ def _plain(given: Mapping[str, object], where: str) -> None:
                 f"{where}.{key}: got {value}, expected a whole number of ticks or text such as "
                 "'4.1ms'"
             )
+
+
+def _new_of(segment: Segment) -> str:
+    """A fact of a segment that version 1 does not have, for messages; "" for none."""
+    if not isinstance(segment, Kernel):
+        return ""
+    if segment.share is not None:
+        return "sms: got a share of the SMs"
+    for key in ("bytes", "bandwidth"):
+        if getattr(segment, key) is not None:
+            return f"{key}: got traffic with the memory"
+    return ""
+
+
+def _sms(given: object, where: str) -> object:
+    """Measured times by number of SMs, or a share of the SMs."""
+    return given if isinstance(given, (int, float, str)) else _profile(given, where)
 
 
 def _profile(given: object, where: str) -> dict[int, object]:
@@ -293,6 +316,7 @@ def head_document(parts: Parts) -> dict[str, object]:
         for task in parts.tasks
         for key in _NEW_OF_TASK
     )
+    new = new or any(_new_of(part) for task in parts.tasks for part in task.segments)
     head: dict[str, object] = {"version": 2 if new else 1, "tick": tick_text(parts.tick)}
     if parts.notes:
         head["notes"] = list(parts.notes)
@@ -371,8 +395,13 @@ def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
         for key in ("blocks", "threads", "regs", "smem"):
             if value := getattr(segment, key):
                 table[key] = value
+        for key in ("bytes", "bandwidth"):
+            if (value := getattr(segment, key)) is not None:
+                table[key] = value
         if segment.block_time is not None:
             table["block_time"] = time_with_unit(segment.block_time, tick)
+        if segment.share is not None:
+            table["sms"] = segment.sms_text
         if profile := segment.sms:
             table["sms"] = {str(k): time_with_unit(time, tick) for k, time in profile.items()}
     if segment.repeat != 1:

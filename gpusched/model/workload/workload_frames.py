@@ -35,7 +35,8 @@ _TASK_TEXTS = ("rate", "process", "launches", "after", "reads")
 _NAMES = ("after", "reads")
 _TASK = ("name", *_TASK_TIMES, *_TASK_NUMBERS, *_TASK_TEXTS)
 _COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
-_SEGMENT = ("kind", "time", *_COUNTS, "block_time", "sms", "by", "label")
+_TRAFFIC = ("bytes", "bandwidth")
+_SEGMENT = ("kind", "time", *_COUNTS, "block_time", "sms", *_TRAFFIC, "by", "label")
 _KINDS: dict[str, type[Segment]] = {
     "cpu": CPU,
     "copy in": CopyIn,
@@ -46,7 +47,7 @@ _OF_KIND = {
     "cpu": ("repeat",),
     "copy in": ("by", "repeat"),
     "copy out": ("by", "repeat"),
-    "kernel": (*_COUNTS, "block_time", "sms"),
+    "kernel": (*_COUNTS, "block_time", "sms", *_TRAFFIC),
 }
 _WRONG = (ValueError, TypeError, OverflowError)
 
@@ -172,10 +173,12 @@ def _row(segment: Segment) -> dict[str, object]:
     profile = segment.sms
     return {
         **row,
-        **{key: getattr(segment, key) for key in ("blocks", "threads", "regs", "smem")},
+        **{key: getattr(segment, key) for key in ("blocks", "threads", "regs", "smem", *_TRAFFIC)},
         "time": segment.time if segment.has_time else None,
         "block_time": segment.block_time,
-        "sms": profile and ", ".join(f"{k}: {time}" for k, time in profile.items()),
+        "sms": ", ".join(f"{k}: {time}" for k, time in profile.items())
+        if profile
+        else segment.sms_text or None,
     }
 
 
@@ -219,7 +222,7 @@ def _segment(facts: dict[str, object]) -> Segment:
             continue
         if key not in _OF_KIND[kind]:
             raise ValueError(f"{key}: got {shown(value)}, expected none for a {kind}")
-        given[key] = _number(value) if key in _COUNTS else value
+        given[key] = _number(value) if key in (*_COUNTS, *_TRAFFIC) else value
     if facts["label"] is not None:
         given["name"] = facts["label"]
     if "sms" in given:
@@ -227,10 +230,14 @@ def _segment(facts: dict[str, object]) -> Segment:
     return _KINDS[kind](**given)  # type: ignore[arg-type]
 
 
-def _profile(text: object) -> dict[int, object]:
-    expected = "expected times by number of SMs such as '1: 400, 4: 110'"
+def _profile(text: object) -> dict[int, object] | float | str:
+    expected = "expected times by number of SMs such as '1: 400, 4: 110', or a share of the SMs"
+    if isinstance(text, (int, float)):
+        return float(text)
     if not isinstance(text, str):
         raise TypeError(f"sms: got {shown(text)}, {expected}")
+    if ":" not in text:
+        return text
     found: dict[int, object] = {}
     for part in text.split(","):
         key, _, time = (piece.strip() for piece in part.partition(":"))
@@ -349,6 +356,8 @@ def _part(segment: Segment, tick: TickLength) -> str:
         facts.append(f"{segment.blocks} blocks of {segment.threads} threads")
     if segment.block_time is not None:
         facts.append(f"{time_with_unit(segment.block_time, tick)} per block")
+    if segment.share is not None:
+        facts.append(f"needs {segment.sms_text} of the SMs")
     if profile := segment.sms:
         facts.append(f"measured on {clip(', '.join(map(str, profile)), 30)} SMs")
     return f"kernel{named} {' ('.join(facts[:2])}{')' if len(facts) > 1 else ''}{times}"

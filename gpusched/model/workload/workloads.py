@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
     from gpusched._support.budget import Stop
 
-__all__ = ["Utilization", "Workload"]
+__all__ = ["Utilization", "Workload", "scaled_segment"]
 
 Factor = str | int | Fraction
 """A factor as an argument: decimal text, a whole number or a Fraction."""
@@ -435,7 +435,7 @@ class Workload(NoArray, Tabular):
         tasks = []
         for task in self.tasks:
             try:
-                segments = [_scaled(segment, *by_kind) for segment in task.segments]
+                segments = [scaled_segment(segment, *by_kind) for segment in task.segments]
                 tasks.append(task.replace(segments=segments))
             except OverflowError as error:
                 raise OverflowError(f"tasks[{task.name!r:.60}].{error}") from None
@@ -1056,7 +1056,10 @@ def _is_needed(kernel: Kernel) -> bool:
     return kernel.has_time and kernel.block_time is None
 
 
-def _scaled(segment: Segment, kernels: Fraction, cpu: Fraction, copies: Fraction) -> Segment:
+def scaled_segment(
+    segment: Segment, kernels: Fraction, cpu: Fraction = _ONE, copies: Fraction = _ONE
+) -> Segment:
+    """A segment with times multiplied by the factor of its kind, rounded up."""
     if isinstance(segment, Kernel):
         if kernels == _ONE:
             return segment
@@ -1064,7 +1067,9 @@ def _scaled(segment: Segment, kernels: Fraction, cpu: Fraction, copies: Fraction
         return segment.replace(
             time=scaled_up(segment.time, kernels, "time") if _is_needed(segment) else None,
             block_time=None if block_time is None else scaled_up(block_time, kernels, "block_time"),
-            sms=profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()},
+            sms=segment.share
+            or (profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()}),
+            bytes=None if segment.bytes is None else scaled_up(segment.bytes, kernels, "bytes"),
         )
     factor = cpu if isinstance(segment, CPU) else copies
     if factor == _ONE:
