@@ -29,6 +29,7 @@ Methods:
     gs.open_store, gs.merge           reads the store of a sweep; joins several stores
     gs.experiments                    the figures and tables of the papers
 
+    gs.deployable(way, gpu)           what a way of sharing the GPU needs, and what it assumes
     gs.kept(answer, log)              compares the recorded run of a program with its bounds
     gs.rt                             runtime library for programs in C and C++
 
@@ -84,6 +85,8 @@ if TYPE_CHECKING:
     from gpusched.comparison.verdicts.premises import NotApplicable as NotApplicable
     from gpusched.comparison.workload_answer import WorkloadAnswer as WorkloadAnswer
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
+    from gpusched.deploy.deployability import Deployable as Deployable
+    from gpusched.deploy.deployability import deployable as deployable
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_function import BatchFunction as BatchFunction
     from gpusched.model.batch_table import BatchTable as BatchTable
@@ -142,6 +145,7 @@ _MEMBERS = {
     "CompareSliders": "comparison.compare_sliders",
     "Comparison": "comparison.comparisons",
     "CudaError": "_core",
+    "Deployable": "deploy.deployability",
     "GPU": "model.gpu",
     "HostTasks": "model.host_tasks",
     "KernelChains": "model.kernel_chains",
@@ -176,6 +180,7 @@ _MEMBERS = {
     "analyze": "comparison.analyses",
     "compare": "comparison.comparisons",
     "compare_sliders": "comparison.compare_sliders",
+    "deployable": "deploy.deployability",
     "kept": "rt.kept_answer",
     "margin": "comparison.margins",
     "observe": "comparison.observations",

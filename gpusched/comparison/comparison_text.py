@@ -35,16 +35,17 @@ _MODES = {
     "spin": "in mode spin, a task keeps its CPU while it waits for the GPU, too",
 }
 
-HEAD = ("way", "claim", "verdict", "tightest task", "slack", "worst observed")
+HEAD = ("way", "claim", "verdict", "deploy", "tightest task", "slack", "worst observed")
 
 
 def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
     """Cells of a row under `HEAD`; "–" for cells without content."""
     tick, i = workload.tick_ns, row.tightest
+    first = (row.label, row.claim or "–", row.verdict, row.deploy)
     if (path := row.tightest_path) is not None:
-        return (row.label, row.claim, row.verdict, *_path_cells(path, tick))
+        return (*first, *_path_cells(path, tick))
     if i is None:
-        return (row.label, row.claim or "–", row.verdict, "–", "–", "–")
+        return (*first, "–", "–", "–")
     due = workload[i].deadline
     slack = worst = "–"
     if row.answer is not None and (left := known_at(row.answer.slack, i)) is not None:
@@ -54,7 +55,7 @@ def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
         worst += _without(row.run)
         if row.answer is None:
             slack = signed_time(due - took, tick)
-    return (row.label, row.claim, row.verdict, clip(workload.names[i], 24), slack, worst)
+    return (*first, clip(workload.names[i], 24), slack, worst)
 
 
 def _path_cells(path: RowPath, tick: int) -> tuple[str, str, str]:
@@ -178,6 +179,7 @@ def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
         "claim": words([row.claim for row in rows]),
         "schedulable": np.ma.array(yes, mask=[v is None for v in verdicts]).repeat(n),
         "verdict": words(words_of),
+        "deploy": words([row.deploy for row in rows]),
         "task": np.tile(np.array(workload.names, object), count),
         "deadline": np.tile(deadlines_of(workload), count),
         **{key: _joined(each) for key, each in times.items()},
