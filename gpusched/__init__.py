@@ -30,6 +30,7 @@ Methods:
     gs.experiments                    the figures and tables of the papers
 
     gs.deployable(way, gpu)           what a way of sharing the GPU needs, and what it assumes
+    gs.recipe(answer)                 the steps and files with which its program runs
     gs.kept(answer, log)              compares the recorded run of a program with its bounds
     gs.rt                             runtime library for programs in C and C++
 
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from gpusched.comparison.compare_sliders import compare_sliders as compare_sliders
     from gpusched.comparison.comparisons import Comparison as Comparison
     from gpusched.comparison.comparisons import compare as compare
+    from gpusched.comparison.deployments import recipe as recipe
     from gpusched.comparison.instances.mig_allocation import MigAllocation as MigAllocation
     from gpusched.comparison.instances.mig_choice import mig as mig
     from gpusched.comparison.margins import Margin as Margin
@@ -87,6 +89,8 @@ if TYPE_CHECKING:
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.deploy.deployability import Deployable as Deployable
     from gpusched.deploy.deployability import deployable as deployable
+    from gpusched.deploy.recipe import Recipe as Recipe
+    from gpusched.deploy.recipe import Step as Step
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_function import BatchFunction as BatchFunction
     from gpusched.model.batch_table import BatchTable as BatchTable
@@ -154,6 +158,7 @@ _MEMBERS = {
     "Path": "model.workload.path",
     "Placement": "model.block_placement",
     "Programs": "model.programs",
+    "Recipe": "deploy.recipe",
     "Rule": "comparison.verdicts.gpu_rules",
     "Schedule": "model.schedule",
     "ScheduleError": "model.schedule",
@@ -161,6 +166,7 @@ _MEMBERS = {
     "Method": "_support.registry",
     "Option": "_support.registry",
     "MigAllocation": "comparison.instances.mig_allocation",
+    "Step": "deploy.recipe",
     "StoreError": "study.store_files",
     "StoredStudy": "study.stored_study",
     "Sweep": "study.sweep_table",
@@ -190,6 +196,7 @@ _MEMBERS = {
     "mig": "comparison.instances.mig_choice",
     "open_store": "study.stored_study",
     "place": "model.block_placement",
+    "recipe": "comparison.deployments",
     "sweep": "study.sweeps",
 }
 

@@ -18,15 +18,8 @@ from gpusched.model.gpus.gpu_presets import PRESET_NAMES
 from gpusched.model.gpus.mig_profiles import mig_products
 from gpusched.ways.way import WAYS, Way, as_way
 
-__all__ = [
-    "LEVELS",
-    "Deployable",
-    "Fact",
-    "deployable",
-    "fact_table",
-    "level_table",
-    "within_level",
-]
+__all__ = ["LEVELS", "Deployable", "Fact", "deployable", "fact_table", "level_table"]
+__all__ += ["source_text", "within_level"]
 
 LEVELS = ("code", "root", "patch", "none")
 """Changes of the program only; root sets up the machine; a patched kernel, driver or kernels; not
@@ -230,6 +223,12 @@ def _class_text(table: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     if "is" in rule:
         return f"cc {', '.join(rule['is'])}"
     return f"cc {rule['from']} and later" if rule else "all others" if "level" in row else "all"
+
+
+def source_text(key: str) -> str:
+    """The title of a source of the table; KeyError for an unknown one."""
+    found: str = _table()["source"][key]
+    return found
 
 
 @cache
