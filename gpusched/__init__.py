@@ -29,6 +29,8 @@ Methods:
     gs.open_store, gs.merge           reads the store of a sweep; joins several stores
     gs.experiments                    the figures and tables of the papers
 
+    gs.deployable(way, gpu)           what a way of sharing the GPU needs, and what it assumes
+    gs.recipe(answer)                 the steps and files with which its program runs
     gs.kept(answer, log)              compares the recorded run of a program with its bounds
     gs.rt                             runtime library for programs in C and C++
 
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from gpusched.comparison.compare_sliders import compare_sliders as compare_sliders
     from gpusched.comparison.comparisons import Comparison as Comparison
     from gpusched.comparison.comparisons import compare as compare
+    from gpusched.comparison.deployments import recipe as recipe
     from gpusched.comparison.instances.mig_allocation import MigAllocation as MigAllocation
     from gpusched.comparison.instances.mig_choice import mig as mig
     from gpusched.comparison.margins import Margin as Margin
@@ -85,6 +88,10 @@ if TYPE_CHECKING:
     from gpusched.comparison.verdicts.premises import NotApplicable as NotApplicable
     from gpusched.comparison.workload_answer import WorkloadAnswer as WorkloadAnswer
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
+    from gpusched.deploy.deployability import Deployable as Deployable
+    from gpusched.deploy.deployability import deployable as deployable
+    from gpusched.deploy.recipe import Recipe as Recipe
+    from gpusched.deploy.recipe import Step as Step
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_function import BatchFunction as BatchFunction
     from gpusched.model.batch_table import BatchTable as BatchTable
@@ -144,6 +151,7 @@ _MEMBERS = {
     "CompareSliders": "comparison.compare_sliders",
     "Comparison": "comparison.comparisons",
     "CudaError": "_core",
+    "Deployable": "deploy.deployability",
     "GPU": "model.gpu",
     "HostTasks": "model.host_tasks",
     "KernelChains": "model.kernel_chains",
@@ -152,6 +160,7 @@ _MEMBERS = {
     "Path": "model.workload.path",
     "Placement": "model.block_placement",
     "Programs": "model.programs",
+    "Recipe": "deploy.recipe",
     "Rule": "comparison.verdicts.gpu_rules",
     "RunStack": "comparison.run_stack",
     "Schedule": "model.schedule",
@@ -160,6 +169,7 @@ _MEMBERS = {
     "Method": "_support.registry",
     "Option": "_support.registry",
     "MigAllocation": "comparison.instances.mig_allocation",
+    "Step": "deploy.recipe",
     "StoreError": "study.store_files",
     "StoredStudy": "study.stored_study",
     "Sweep": "study.sweep_table",
@@ -180,6 +190,7 @@ _MEMBERS = {
     "analyze": "comparison.analyses",
     "compare": "comparison.comparisons",
     "compare_sliders": "comparison.compare_sliders",
+    "deployable": "deploy.deployability",
     "kept": "rt.kept_answer",
     "margin": "comparison.margins",
     "observe": "comparison.observations",
@@ -189,6 +200,7 @@ _MEMBERS = {
     "mig": "comparison.instances.mig_choice",
     "open_store": "study.stored_study",
     "place": "model.block_placement",
+    "recipe": "comparison.deployments",
     "sweep": "study.sweeps",
 }
 

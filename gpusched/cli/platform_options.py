@@ -38,11 +38,12 @@ _TIMES = (
 )
 
 
-def add_workload(command: argparse.ArgumentParser) -> None:
+def add_workload(command: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Add the file and its limit."""
     command.add_argument(
         "file",
         metavar="FILE",
+        nargs="?" if optional else None,
         help="the workload in TOML or JSON (see gpusched.Workload.load), a job set of "
         "schedule-abstraction tools (CSV, YAML), or a task set of SchedCAT (XML); - for "
         "standard input, whose content says what it is",

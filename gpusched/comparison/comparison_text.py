@@ -36,16 +36,27 @@ _MODES = {
     "spin": "in mode spin, a task keeps its CPU while it waits for the GPU, too",
 }
 
-HEAD = ("way", "claim", "verdict", "tightest task", "slack", "late", "P99", "worst observed")
+HEAD = (
+    "way",
+    "claim",
+    "verdict",
+    "deploy",
+    "tightest task",
+    "slack",
+    "late",
+    "P99",
+    "worst observed",
+)
 
 
 def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
     """Cells of a row under `HEAD`; "–" for cells without content."""
     tick, i = workload.tick_ns, row.tightest
+    first = (row.label, row.claim or "–", row.verdict, row.deploy)
     if (path := row.tightest_path) is not None:
-        return (row.label, row.claim, row.verdict, *_path_cells(row, path, tick))
+        return (*first, *_path_cells(row, path, tick))
     if i is None:
-        return (row.label, row.claim or "–", row.verdict, *("–",) * 5)
+        return (*first, *("–",) * 5)
     due = workload[i].deadline
     slack = worst = often = late = "–"
     if row.answer is not None and (left := known_at(row.answer.slack, i)) is not None:
@@ -57,8 +68,7 @@ def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
         worst += _without(row.run)
         if row.answer is None:
             slack = signed_time(due - took, tick)
-    name = clip(workload.names[i], 24)
-    return (row.label, row.claim, row.verdict, name, slack, late, often, worst)
+    return (*first, clip(workload.names[i], 24), slack, late, often, worst)
 
 
 def _path_cells(row: Row, path: RowPath, tick: int) -> tuple[str, ...]:
@@ -196,6 +206,7 @@ def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
         "claim": words([row.claim for row in rows]),
         "schedulable": np.ma.array(yes, mask=[v is None for v in verdicts]).repeat(n),
         "verdict": words(words_of),
+        "deploy": words([row.deploy for row in rows]),
         "task": np.tile(np.array(workload.names, object), count),
         "deadline": np.tile(deadlines_of(workload), count),
         **{key: _joined(each) for key, each in times.items()},

@@ -45,6 +45,7 @@ from gpusched.comparison.saved_values import FieldValues, platform_values, withi
 from gpusched.comparison.verdicts.premises import Condition
 from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.deploy.deployability import within_level
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
@@ -195,7 +196,7 @@ class Comparison(Tabular, Saved, Frozen):
             for condition, rows in labels.items()
         ]
 
-    def best(self, *, progress: Progress = None) -> Margin | None:
+    def best(self, *, deploy: str | None = None, progress: Progress = None) -> Margin | None:
         """Find the best way of sharing the GPU, and how much all times can grow under it.
 
         Returns the `Margin` with the largest ``factor`` among the rows that guarantee all deadlines
@@ -203,11 +204,16 @@ class Comparison(Tabular, Saved, Frozen):
         does. Each of these rows is analysed for some tens of scaled workloads, or fewer if its test
         rejects the largest factor found so far.
 
-        ``progress`` is a callable (done, total), in rows, or a bool that turns a progress bar on or
-        off; by default a bar appears in a terminal or a notebook after one second.
+        ``deploy``: only rows that ask for no more than this level of ``gs.deployable``: "code",
+        "root" or "patch". ``progress`` is a callable (done, total), in rows, or a bool that turns a
+        progress bar on or off; by default a bar appears in a terminal or a notebook after one
+        second. Raises ValueError for another level.
         """
-        good = [row for row in self.rows if row.schedulable is True]
-        good = good or [row for row in self.rows if row.conditional]
+        rows = self.rows
+        if deploy is not None:
+            rows = tuple(row for row in rows if within_level(row.deploy, deploy))
+        good = [row for row in rows if row.schedulable is True]
+        good = good or [row for row in rows if row.conditional]
         best: Margin | None = None
         with reporter(progress, len(good), "margin", delay=1.0) as report:
             for done, row in enumerate(good, 1):
@@ -258,9 +264,9 @@ class Comparison(Tabular, Saved, Frozen):
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per way and task.
 
-        The columns are ``way``, ``claim``, ``schedulable``, ``verdict``, ``task``, ``deadline``,
-        ``response``, ``slack``, ``p99``, ``observed``, ``late``, ``share_late`` and ``reason``.
-        Times are in ticks; missing values are NA.
+        The columns are ``way``, ``claim``, ``schedulable``, ``verdict``, ``deploy``, ``task``,
+        ``deadline``, ``response``, ``slack``, ``p99``, ``observed``, ``late``, ``share_late`` and
+        ``reason``. Times are in ticks; missing values are NA.
         """
         return frame_of(self._table())
 
@@ -326,6 +332,7 @@ class Comparison(Tabular, Saved, Frozen):
               of ``gs.Platform``, with the fields of the GPU.
             - ``rows``: for each row ``label``, ``way``, ``title``, ``test`` (its name in
               ``gs.methods()``), ``options``, ``claim``, ``schedulable``, ``verdict``,
+              ``deploy`` (the level of ``gs.deployable``),
               ``conditions`` (``premise``, ``text``, ``tasks``, ``remedy``), ``rules`` (names),
               ``tightest`` (the name of a task), ``reason``, ``paths`` (if the workload has some:
               ``path``, ``kind``, ``deadline``, ``bound``, ``slack``, ``observed``, the largest

@@ -440,6 +440,7 @@ def _row(row: Row) -> Document:
         "claim": row.claim or None,
         "schedulable": row.schedulable,
         "verdict": row.verdict,
+        "deploy": row.deploy,
         "conditions": _conditions(row.answer) if row.conditional and row.answer else [],
         "rules": [rule.name for rule in row.rules],
         "tightest": None if row.tightest is None else workload.names[row.tightest],

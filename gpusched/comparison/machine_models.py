@@ -36,7 +36,7 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.machine_run import NEVER, MachineModel
 
-__all__ = ["INSIDE", "MACHINE_WAYS", "machine_model"]
+__all__ = ["INSIDE", "MACHINE_WAYS", "gpu_sections", "machine_model"]
 
 _STEPS = enumeration("simulate.machine_step")
 _KINDS = enumeration("simulate.machine_item_kind")
@@ -81,6 +81,11 @@ def _items(task: Task, times: Sequence[KernelTimes | None]) -> list[_Item]:
         else:
             found.append(_Item("copy", part.time, inward))
     return found
+
+
+def gpu_sections(task: Task) -> list[tuple[int, int]]:
+    """The GPU segments of a job as ranges of its steps, as in `Workload.hosts`."""
+    return _sections(_items(task, (None,) * len(task.segments)), lone=True)
 
 
 def _sections(items: Sequence[_Item], *, lone: bool) -> list[tuple[int, int]]:

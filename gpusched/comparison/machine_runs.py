@@ -45,8 +45,8 @@ from gpusched.simulate.machine_run import (
 )
 from gpusched.ways.way import OptionValue, as_way
 
-__all__ = ["CHOSEN_CORES", "PLANNED", "MachineChoices", "job_columns", "machine_choices"]
-__all__ += ["machine_run", "machine_stack", "needed_of_answer", "needs_answer"]
+__all__ = ["CHOSEN_CORES", "PLANNED", "MachineChoices", "chosen_cores", "job_columns"]
+__all__ += ["machine_choices", "machine_run", "machine_stack", "needed_of_answer", "needs_answer"]
 
 PLANNED = ("pbs", "edf_parallel")
 """Ways that are played by the frames of a plan."""
@@ -122,7 +122,7 @@ def machine_choices(
     said: tuple[str, ...] = (_SAID,)
     limits: tuple[tuple[str, str], ...] = ()
     if MACHINE_WAYS[way].cpu == "partitioned":
-        cores = _cores(models, way, answer)
+        cores = chosen_cores(models, way, answer)
         arguments["cores"] = cores
         names = models.workload.names
         said += (f"each task has a core: {by_core(dict(zip(names, cores, strict=True)))}",)
@@ -315,7 +315,7 @@ def _cores_do_not_matter(models: DerivedModels, way: str, cores: list[int]) -> b
     return not as_way(way).placed and cores == [apart.get(name) for name in models.workload.names]
 
 
-def _cores(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> list[int]:
+def chosen_cores(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> list[int]:
     """The core of each task."""
     names = models.workload.names
     if models.has_cores():

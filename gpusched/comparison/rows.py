@@ -16,6 +16,7 @@ from gpusched.comparison.saved_values import FieldValues, within
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.deploy.deployability import deployable
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
@@ -81,6 +82,11 @@ class Row(Frozen):
     def label(self) -> str:
         """Way and given parameters, such as "mpcp (busy)" or "gcaps (busy, update_cost=1ms)"."""
         return label_of(self.way.name, {**self.options, **self.way.given})
+
+    @property
+    def deploy(self) -> str:
+        """What sets the way up on the platform's GPU: the level of ``gs.deployable``."""
+        return deployable(self.way, self.platform.gpu).level
 
     @property
     def claim(self) -> str:

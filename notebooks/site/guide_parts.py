@@ -4,23 +4,25 @@ A line that is a link to them stands for them: "Docstring of `gs.name`" for its 
 "Methods `a`, `b`" for methods of ``gs.methods()``, "Ways `a`, `b`" (or `all`) for ways of sharing a
 GPU, "Rules `a`, `b`" for the rules of GPUs that are inferred or hints and on which these ways rest,
 and "Members of `gs.name`" for the functions of a module, or else its classes, each with its first
-sentence.
+sentence. "Levels `a`, `b`" is a table of what sets up each way on some GPUs, "Facts `all`" all that
+ways need, assume and cost.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import gpusched as gs
 from gpusched.comparison.verdicts.gpu_rules import Rule, known_rules
+from gpusched.deploy.deployability import fact_table, level_table
 from gpusched.ways import WAYS, as_way
 
 __all__ = ["examples_first", "expanded", "named", "prose"]
 
 _PART = re.compile(
-    r"^\[(Docstring of|Members of|Methods|Rules|Ways) (`.+`)\]\(\S+\)$", re.MULTILINE
+    r"^\[(Docstring of|Facts|Levels|Members of|Methods|Rules|Ways) (`.+`)\]\(\S+\)$", re.MULTILINE
 )
 _SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 _EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -130,8 +132,24 @@ def _members(name: str) -> str:
     return "\n".join(lines)
 
 
+def _marked_table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *body))
+
+
+def _levels(names: str) -> str:
+    """A table of levels; in the names of GPUs, "_" is a blank."""
+    return _marked_table(level_table([name.replace("_", " ") for name in names.split()]))
+
+
+def _facts(_: str) -> str:
+    return _marked_table(fact_table())
+
+
 _PARTS: dict[str, Callable[[str], str]] = {
     "Docstring of": _doc,
+    "Facts": _facts,
+    "Levels": _levels,
     "Members of": _members,
     "Methods": _methods,
     "Rules": _rules,

@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("model",),
     ("generate", "pbs", "simulate", "io"),
     ("analysis",),  # its answers ask for simulations
-    ("cuda",),
+    ("cuda", "deploy"),
     ("study",),
     ("comparison",),
     ("experiments", "rt"),  # one compares all ways of sharing

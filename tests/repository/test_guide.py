@@ -113,7 +113,7 @@ def test_links_and_names_lead_somewhere(path: Path, site: None) -> None:
         source = inspect.getsourcefile(named(name))
         assert source is not None and (path.parent / link).resolve() == Path(source).resolve()
     left = re.findall(
-        r"^\[(?:Docstring|Members|Methods|Rules|Ways).*", expanded(text), re.MULTILINE
+        r"^\[(?:Docstring|Facts|Levels|Members|Methods|Rules|Ways).*", expanded(text), re.MULTILINE
     )
     assert left == []  # methods, ways, rules and docstrings exist
 

@@ -78,7 +78,7 @@ SHORT = {
     *(f"rt.{name}" for name in ("cflags", "get_include", "get_library_dir", "libs")),
     *(f"io.{name}" for name in ("write_examiner", "write_job_set")),
     *(f"profiles.{name}" for name in ("amdahl", "benchmarks", "plateau", "table", "waves")),
-    *("generate.rngs", "kept", "simulate.block_times", "ways.as_way"),
+    *("deployable", "generate.rngs", "kept", "recipe", "simulate.block_times", "ways.as_way"),
 }
 
 

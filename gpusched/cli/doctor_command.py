@@ -1,0 +1,78 @@
+"""Command ``doctor``: which conditions of a way of sharing the GPU hold on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from gpusched.cli.platform_options import add_platform, add_workload, platform_of, program_of
+from gpusched.cli.recipe_command import cores_of
+from gpusched.cli.way_options import add_way, asked_way
+
+if TYPE_CHECKING:
+    from gpusched.deploy.machine_checks import Wanted
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    doctor = commands.add_parser(
+        "doctor",
+        help="check which conditions of a way of sharing the GPU hold on this machine",
+        description="Reads settings and processes of this machine, without changing any, and says "
+        "of each condition of the way whether it holds. With a program, its priorities, cores and "
+        "channels count.",
+        epilog="Exit code: 0 when all conditions hold, 1 when one does not, 3 when some are not "
+        "visible here, 2 for an error.",
+    )
+    add_workload(doctor, optional=True)
+    add_way(doctor)
+    doctor.add_argument("--cores", metavar="N,...", help="as in 'recipe'")
+    doctor.add_argument("--json", action="store_true", help="print one JSON document")
+    doctor.add_argument("--root", default="/", help=argparse.SUPPRESS)  # of proc and sys
+    add_platform(doctor)
+    doctor.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched._version import __version__
+    from gpusched.comparison.documents import json_text
+    from gpusched.deploy.machine_checks import Wanted, examined, status_of_checks
+
+    way = asked_way(options)
+    wanted = Wanted() if options.file is None else _wanted(options)
+    platform = platform_of(options)
+    found = examined(way, platform.gpu, wanted, root=options.root)
+    if options.json:
+        document = {
+            "format": "gpusched doctor",
+            "version": 1,
+            "gpusched": __version__,
+            "way": way.name,
+            "checks": [asdict(check) for check in found],
+        }
+        print(json_text(document), end="")
+    else:
+        for check in found:
+            print(f"{check.result:16}  {check.condition}\n{'':16}  {check.seen}")
+    return status_of_checks(found)
+
+
+def _wanted(options: argparse.Namespace) -> Wanted:
+    """What the program of the file needs."""
+    from gpusched.comparison.analyses import analyze
+    from gpusched.comparison.deployments import deployment_of
+    from gpusched.deploy.machine_checks import Wanted
+
+    workload, platform = program_of(options)
+    answer = analyze(workload, platform, asked_way(options))
+    plan = deployment_of(answer, cores_of(options.cores), anyway=True)
+    tops = [max(place.fifo, place.ceiling) for place in plan.places]
+    cores = {place.core for place in plan.places}
+    if plan.played:
+        tops.append(plan.dispatcher)
+    if plan.is_served:
+        tops.append(max(tops) + 1)
+    if plan.spare is not None:
+        cores.add(plan.spare)
+    return Wanted(max(tops), tuple(sorted(cores)), plan.connections)

@@ -1,0 +1,161 @@
+"""Programs of recipes, built and run: their logs keep what the answers guarantee."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import standin
+from native import clean_environment
+
+import gpusched as gs
+
+HERE = Path(__file__).parent
+SECONDS = 60
+TOLERANCE = 15 * 10**6  # of a machine with real-time priorities,
+LOOSE = 10**9  # and of one without, where only the order counts
+CORES = sorted(os.sched_getaffinity(0))[:2]
+
+pytestmark = pytest.mark.skipif(
+    bool(os.environ.get("GPUSCHED_SANITIZE")), reason="links what pip installs"
+)
+
+LAUNCH = """
+#include <map>
+inline int prepare(int, gpu_stream_t) { return 0; }
+inline void cpu_work(int, int, int64_t ns)
+{
+    for (const int64_t end = gs_rt_cpu_time() + ns / 2; gs_rt_cpu_time() < end;) {
+    }
+}
+inline int gpu_work(int, int, gpu_stream_t stream, int64_t ns)
+{
+    static std::mutex guard;
+    static std::map<int64_t, void *> graphs; // of the stand-in, by their times
+    const std::lock_guard<std::mutex> hold(guard);
+    void *&graph = graphs[ns];
+    graph = graph != nullptr ? graph : standin_graph(ns / 2);
+    return cuGraphLaunch(static_cast<CUgraphExec>(graph), stream) == CUDA_SUCCESS ? 0 : -1;
+}
+"""
+
+
+def workload(way: str) -> gs.Workload:
+    more = [{}, {}, {}]
+    if way == "priority_streams":
+        more = [{"stream_priority": i} for i in (0, 1, 1)]
+    if way == "mps":
+        more = [{"process": name} for name in ("front", "back", "front")]
+    kernel = gs.Kernel("8ms", blocks=4, threads=64)
+    tasks = [
+        gs.Task("camera", "200ms", [gs.CPU("4ms"), kernel, gs.CPU("2ms")], **more[0]),
+        gs.Task("map", "400ms", [kernel], **more[1]),
+        gs.Task("plan", "400ms", [gs.CPU("8ms"), kernel], **more[2]),
+    ]
+    return gs.Workload(tasks, tick="us")
+
+
+def built(recipe: gs.Recipe, folder: Path, *, cuda: bool) -> Path:
+    cxx = shlex.split(os.environ.get("CXX", "c++"))
+    if shutil.which(cxx[0]) is None:
+        pytest.skip("needs a C++ compiler (CXX or c++)")
+    recipe.save(folder)
+    more: list[str] = []
+    if cuda:
+        (folder / "work.h").write_text(f'#pragma once\n#include "gpu.h"\n{LAUNCH}')
+        library = standin.build()
+        more = ["-DGPUSCHED_CUDA", f"-I{HERE}", str(library), f"-Wl,-rpath,{library.parent}"]
+    flags = [*shlex.split(gs.rt.cflags()), "-Wall", "-Wextra", "-Werror"]
+    command = [*cxx, "-std=c++17", *flags, str(folder / "main.cpp"), "-o", str(folder / "main")]
+    run([*command, *shlex.split(gs.rt.libs()), *more], folder)
+    return folder / "main"
+
+
+def run(command: list[str], folder: Path) -> str:
+    done = run_any(command, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def run_any(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = clean_environment(GPUSCHED_STANDIN="clock=1")
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, env=environment
+    )
+
+
+def played(main: Path, answer: gs.WorkloadAnswer) -> gs.Kept:
+    """Two jobs of each task, with real-time priorities where that is allowed."""
+    command = [str(main), "run.gslog", "all", "2", "0"]
+    tolerance = TOLERANCE
+    if run_any(command, main.parent).returncode != 0:
+        run([*command, "dry"], main.parent)
+        tolerance = LOOSE
+    return gs.kept(answer, gs.io.read_run_log(main.parent / "run.gslog"), tolerance=tolerance)
+
+
+CASES = [
+    ("mpcp", False),
+    ("mpcp", True),
+    ("gpu_server", True),
+    ("priority_streams", True),
+    ("green_contexts", True),
+    ("pbs", True),
+    ("edf_serial", False),
+    ("one_stream", True),
+]
+
+
+@pytest.mark.parametrize(("way", "cuda"), CASES, ids=lambda value: str(value))
+def test_a_program_keeps_its_guarantee(way: str, cuda: bool, tmp_path: Path) -> None:
+    """With timers for the GPU, and on the stand-in for the driver, in real time."""
+    parts = {"camera": 8, ("map", "plan"): 8} if way == "green_contexts" else None
+    platform = gs.Platform("AGX Orin", cpus=1, launch_latency="10us", green_contexts=parts)
+    answer = gs.analyze(workload(way), platform, way)
+    assert answer.accepted or answer.conditional
+    if len(CORES) < 2:
+        pytest.skip("needs two CPUs")
+    main = built(gs.recipe(answer, cores=CORES), tmp_path / "deploy", cuda=cuda)
+    for _ in range(3):  # others may use this machine
+        found = played(main, answer)
+        if found.kept:
+            break
+    rules = {finding.rule for finding in found.broken}
+    assert not rules & {"order", "urgency", "two holders", "batch", "plan"}, found
+    assert found.kept, found
+    assert found.jobs.min() >= 1 and found.jobs.max() >= 2
+
+
+def test_processes_share_a_log_and_a_first_release(tmp_path: Path) -> None:
+    answer = gs.analyze(workload("mps"), gs.Platform("A100", cpus=3, mps={"front": 50}), "mps")
+    main = built(gs.recipe(answer), tmp_path / "deploy", cuda=True)
+    start = run([str(main), "run.gslog", "create", "0", "0"], main.parent).strip()
+    command = [str(main), "run.gslog", "PROCESS", "2", start, "dry"]
+    environment = clean_environment(GPUSCHED_STANDIN="clock=1")
+    started = [
+        subprocess.Popen(
+            [name if word == "PROCESS" else word for word in command],
+            cwd=main.parent,
+            env=environment,
+        )
+        for name in ("front", "back")
+    ]
+    assert [process.wait(SECONDS) for process in started] == [0, 0]
+    log = gs.io.read_run_log(main.parent / "run.gslog")
+    found = gs.kept(answer, log, tolerance=LOOSE)
+    assert found.jobs.tolist() == [2, 2, 2]
+    assert not found.broken, found
+
+
+def test_a_program_says_what_is_wrong(tmp_path: Path) -> None:
+    answer = gs.analyze(workload("mpcp"), gs.Platform("A100", cpus=3), "mpcp")
+    main = built(gs.recipe(answer), tmp_path / "deploy", cuda=False)
+    for arguments, status in ((["run.gslog"], 2), (["no/run.gslog", "all", "1", "0", "dry"], 1)):
+        done = subprocess.run(
+            [str(main), *arguments], cwd=main.parent, capture_output=True, text=True
+        )
+        assert done.returncode == status and done.stderr
