@@ -74,7 +74,7 @@ class Recipe:
     >>> w = gs.Workload([gs.Task("camera", "10ms", [gs.CPU("1ms"), kernel])], tick="us")
     >>> recipe = gs.recipe(gs.analyze(w, gs.Platform("AGX Orin", cpus=2), "mpcp"))
     >>> recipe.label, recipe.tasks[0]["fifo"], recipe.tasks[0]["ceiling"]
-    ('mpcp', 10, 11)
+    ('mpcp (suspend)', 10, 11)
     >>> sorted(recipe.files)[:3]
     ['answer.npz', 'check.sh', 'gpu.h']
 
