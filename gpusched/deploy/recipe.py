@@ -68,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a program is set up and run under a way of sharing the GPU; see ``gs.recipe``.
+    """Steps with which a program runs under a way of sharing the GPU; see ``gs.recipe``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task("camera", "10ms", [gs.CPU("1ms"), kernel])], tick="us")
