@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wanted(options: argparse.Namespace) -> Wanted:
-    """What the program of the file needs."""
+    """Needs of the program of the file."""
     from gpusched.comparison.analyses import analyze
     from gpusched.comparison.deployments import deployment_of
     from gpusched.deploy.machine_checks import Wanted

@@ -126,7 +126,7 @@ def recipe(
 
 
 def _lead(plan: Deployment) -> str:
-    """What is guaranteed, and when."""
+    """The guarantee and its conditions."""
     on = f" on {plan.gpu}" if plan.gpu else ""
     if not plan.holds:
         return f"{plan.label}{on}: NOTHING IS GUARANTEED, as the answer guarantees nothing."
@@ -225,7 +225,7 @@ class _Numbers:
         )
 
     def _mode(self) -> str:
-        """How threads wait: as the options say, or as the test takes it."""
+        """Wait of threads: as the options say, or as the test takes it."""
         usual = getattr(as_way(self.way), "mode", None) or getattr(self.answer.detail, "mode", None)
         return str(self.answer.options.get("mode", usual or "suspend"))
 

@@ -85,7 +85,7 @@ class Row(Frozen):
 
     @property
     def deploy(self) -> str:
-        """What sets the way up on the platform's GPU: the level of ``gs.deployable``."""
+        """Level of ``gs.deployable`` on the platform's GPU: "code", "root", "patch" or "none"."""
         return deployable(self.way, self.platform.gpu).level
 
     @property

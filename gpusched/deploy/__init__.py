@@ -1,1 +1,1 @@
-"""What a way of sharing the GPU needs; recipes for programs; checks of a machine."""
+"""Needs of ways of sharing the GPU, recipes for programs, checks of a machine."""

@@ -1,4 +1,4 @@
-"""What each way of sharing the GPU needs, assumes and costs on a GPU, from the table ways.toml."""
+"""Needs, assumptions and costs of each way of sharing the GPU, from the table ways.toml."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Multi-Process Service]
 
 @dataclass(frozen=True)
 class Deployable:
-    """How a way of sharing the GPU is set up on a GPU; see ``gs.deployable``.
+    """Set-up of a way of sharing the GPU on a GPU; see ``gs.deployable``.
 
     Attributes
     ----------

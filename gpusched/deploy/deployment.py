@@ -33,7 +33,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Place:
-    """Where and how urgently a task runs; times in ns.
+    """Place and urgency of a task; times in ns.
 
     ``urgency``: of its requests, a larger one is more urgent; 0 for a task that makes none.
     ``ceiling``: its priority from a request to the release; 0: its own. ``group``: the green

@@ -49,7 +49,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a program needs of the machine: its highest priority, its cores, its channels.
+    """Needs of a program: its highest priority, its cores, its channels.
 
     ``cores``: None where they are not known. ``connections``: 0 where the driver's will do, None
     where they are not known.

@@ -68,13 +68,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a program is set up and run under a way of sharing the GPU; see ``gs.recipe``.
+    """Steps with which a program runs under a way of sharing the GPU; see ``gs.recipe``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task("camera", "10ms", [gs.CPU("1ms"), kernel])], tick="us")
     >>> recipe = gs.recipe(gs.analyze(w, gs.Platform("AGX Orin", cpus=2), "mpcp"))
     >>> recipe.label, recipe.tasks[0]["fifo"], recipe.tasks[0]["ceiling"]
-    ('mpcp', 10, 11)
+    ('mpcp (suspend)', 10, 11)
     >>> sorted(recipe.files)[:3]
     ['answer.npz', 'check.sh', 'gpu.h']
 

@@ -263,7 +263,7 @@ _RULES: tuple[Callable[[Deployment], Iterator[dict[str, Any]]], ...] = (
 
 
 def _checks(plan: Deployment, gpu: GPU | None) -> Iterator[dict[str, Any]]:
-    """What shows that the conditions hold."""
+    """Steps that show whether the conditions hold."""
     yield {
         "title": "The conditions on this machine",
         "kind": "check",

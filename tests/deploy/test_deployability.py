@@ -1,4 +1,4 @@
-"""What ways need on GPUs: the table, its sources, the column of comparisons."""
+"""Needs of ways on GPUs: the table, its sources, the column of comparisons."""
 
 from __future__ import annotations
 

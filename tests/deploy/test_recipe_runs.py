@@ -107,6 +107,7 @@ CASES = [
     ("pbs", True),
     ("edf_serial", False),
     ("one_stream", True),
+    ("stgm", False),
 ]
 
 
@@ -114,7 +115,8 @@ CASES = [
 def test_a_program_keeps_its_guarantee(way: str, cuda: bool, tmp_path: Path) -> None:
     """With timers for the GPU, and on the stand-in for the driver, in real time."""
     parts = {"camera": 8, ("map", "plan"): 8} if way == "green_contexts" else None
-    platform = gs.Platform("AGX Orin", cpus=1, launch_latency="10us", green_contexts=parts)
+    gpu = "Pascal 5 SM" if way == "stgm" else "AGX Orin"  # one with green contexts of single SMs
+    platform = gs.Platform(gpu, cpus=1, launch_latency="10us", green_contexts=parts)
     answer = gs.analyze(workload(way), platform, way)
     assert answer.accepted or answer.conditional
     if len(CORES) < 2:
