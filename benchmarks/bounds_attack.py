@@ -75,7 +75,9 @@ def varied(model: MachineModel, rng: Random, way: str, offset: np.ndarray) -> Ma
     columns, numbers = dict(model.columns), dict(model.numbers)
     low = (1, 1) if way == "edf_parallel" else rng.choice(LOWS)
     gap = (0, 1) if way in STATED else rng.choice(GAPS)
-    columns["shares"] = np.array([*low, *gap], np.int64)
+    whole = np.asarray(columns["item_time"])
+    columns["item_least"] = np.maximum(-(-whole * low[0] // low[1]), 1)
+    columns["gap"] = np.array(gap, np.int64)
     columns["offset"] = offset
     numbers["draw"] = rng.randrange(2)
     numbers["drawn_ties"] = rng.randrange(2)

@@ -516,6 +516,8 @@ def arguments(name: str) -> dict[str, Any]:
         values["self"] = _core.policy_open(
             PERIOD, PERIOD, 0 * PERIOD, COMPLETION, begin, first, last
         )
+    if name in ("bandwidth_batches", "bandwidth_slowdowns"):
+        values |= {"times": np.array([0, 9, 7, 0]), "demand": np.array([60, 70]), "capacity": 100}
     if name.lower().startswith("cuda"):
         values |= cuda_arguments(name)
     return {key: values[key] for key in parameters_of(name)}

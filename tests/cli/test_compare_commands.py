@@ -78,7 +78,7 @@ def folder(tmp_path: Path) -> Path:
         ("overload", ["edf_serial", "mpcp"], 3),  # the lock is left open
         ("overload", ["mpcp"], 3),  # a sufficient test that rejects leaves it open
         ("overload", ["one_stream"], 3),  # misses a deadline, and is no exact test
-        ("jitter", ["mpcp", "edf_parallel"], 3),
+        ("jitter", ["srm", "edf_parallel"], 3),
     ],
 )
 def test_compare_has_three_statuses(
@@ -219,7 +219,7 @@ def test_compare_prints_the_table_and_the_best_row(folder: Path) -> None:
     assert done.stdout == (
         f"2 tasks on AGX Orin (16 SMs), 2 CPUs; a tick is 1us\n\n{c}\n\nbest: {c.best()}\n"
     )
-    done = run(folder, "compare", "jitter.toml", "--way", "mpcp")
+    done = run(folder, "compare", "jitter.toml", "--way", "srm")
     assert done.stdout.startswith("1 task on no GPU (--gpu), 1 CPU; a tick is 1ns\n")
     assert done.stdout.endswith("\nbest: none\n")
 
@@ -575,7 +575,7 @@ def test_the_headline_has_the_verdict(folder: Path) -> None:
         ("impossible", "Impossible:"),
         ("jitter", "Undecided"),
     ):
-        ways = {"impossible": ["edf_serial", "pbs"], "jitter": ["mpcp"]}.get(name)
+        ways = {"impossible": ["edf_serial", "pbs"], "jitter": ["srm"]}.get(name)
         c = gs.compare(gs.Workload.load(folder / f"{name}.toml"), platform, ways=ways)
         page = c.to_html()
         Page(page)
