@@ -14,6 +14,7 @@ from test_copies import call, lend, with_arrays
 # GPU the defaults hold; kernel times may end before the number of SMs.
 OWN = {("limits", 0, 0), ("function", 3, 0), ("hosts", 7, 3)}
 OWN_OF: dict[str, set[tuple[str, int]]] = {
+    "bandwidth_slowdowns": {("demand", 0)},
     "elliott_study": {("speed_ups", 0)},
     "generate_fifo": {("utilization", 0), ("sizes", 0)},
     "generate_hosts": {("profiles", 0), ("profiles", 1)},
