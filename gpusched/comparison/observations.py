@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from gpusched import simulate
 from gpusched._support.arguments import (
     Int64Array,
     flag,
@@ -36,7 +35,6 @@ from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import GedfVerdict
-from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
     Request,
     Triggered,
@@ -45,7 +43,6 @@ from gpusched.comparison.analyses import (
     grouped,
     options_of,
     with_costs,
-    with_platform,
 )
 from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.finer_ticks import ticks_up
@@ -59,7 +56,6 @@ from gpusched.comparison.kernels_by_time import (
 )
 from gpusched.comparison.machine_models import INSIDE
 from gpusched.comparison.machine_runs import (
-    CHOSEN_CORES,
     PLANNED,
     MachineChoices,
     job_columns,
@@ -85,7 +81,6 @@ from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refus
 from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.answer import missing
-from gpusched.model.views.derived_view import COPY_WAITS
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel, Segment
@@ -98,7 +93,6 @@ from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:
     from gpusched.comparison.instances.instance_runs import InstanceRuns
-    from gpusched.simulate.host_result import HostRun
 
 __all__ = ["Draws", "Watch", "draws_of", "observe", "observed", "stacked"]
 
@@ -209,7 +203,7 @@ class _Jobs:
     now: int
     said: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
-    detail: HostRun | InstanceRuns | MachineRun
+    detail: InstanceRuns | MachineRun
 
 
 @dataclass(frozen=True)
@@ -305,10 +299,8 @@ def observe(
     way
         A way of sharing the GPU (``gs.ways``), or its name. The whole machine is simulated, with
         CPUs, copy engines and the GPU (`gs.simulate.MachineRun`), deployed as the answer of the
-        way's test says: with its cores, SMs, instances, its order or plan. Only the server of
-        "container", and "gcaps" with updates that stop the GPU (``stall=True``), are simulated by
-        ``gs.simulate.host``, which has no copy engines. GPU instances that are shared within by
-        locks or dispatchers are simulated one by one.
+        way's test says: with its cores, SMs, server, instances, its order or plan. GPU instances
+        that are shared within by locks or dispatchers are simulated one by one.
     until
         End of the interval in which jobs are released, as ticks or text with a unit; these jobs
         run to completion. Default: ten hyperperiods or 10 s, whichever is shorter, but at most
@@ -506,8 +498,6 @@ def _inner_of(way: Way, request: Request) -> str:
 
 def _simulation_of(way: Way, request: Request) -> Callable[..., _Jobs]:
     """The simulation of a way."""
-    if way.simulator == "host" or request.options.get("stall"):
-        return _host
     apart = way.name == "mig" and _inner_of(way, request) not in INSIDE
     return _instances if apart else _machine
 
@@ -541,75 +531,6 @@ def _limits(watch: Watch) -> Budget | None:
     if watch.budget is None or watch.budget.bytes is None:
         return watch.budget
     return replace(watch.budget, bytes=max(1, watch.budget.bytes // 2))
-
-
-def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
-    """Ways that the machine does not play, and GCAPS with updates that stop the GPU.
-
-    This simulation has no copy engines, no launches and no contexts of several tasks.
-    """
-    _refuse_draws(watch)
-    until = _until(models, watch)
-    answer = analyzed(models.given, way, request)
-    verdict, said = answer.detail, answer.derivation
-    played = way.replace(**request.options)
-    if isinstance(verdict, GedfVerdict):
-        hosts = verdict.hosts
-        played = played.without(*_OF_TESTS).replace(server_period=verdict.server_period)
-        if watch.until is None:
-            refuse_long_service(hosts, int(played.server_period))
-    else:
-        assert isinstance(verdict, Verdict)
-        core = verdict.hosts.core
-        if (core < 0).any():
-            name = verdict.hosts.name[int(core.argmin())]
-            raise ValueError(f"{name}: got no core, expected one; no allocation was found")
-        hosts = models.hosts("all", waits=False, switches=False).tasks.replace(core=core)
-        said = tuple(text for text in said if not text.startswith(COPY_WAITS))
-        given = {key: value for key, value in verdict.way.given.items() if key not in _OF_TESTS}
-        played = with_platform(type(way)(**given), models)
-    run = simulate.host(
-        hosts,
-        models.platform.cpus,
-        played,
-        until=until,
-        intervals=watch.timeline,
-        budget=_limits(watch),
-        progress=False,
-        stop=watch.stop,
-    )
-    limits = (*_costs_per_kernel(models), *_no_engines(models))
-    if way.name == "container":
-        limits = _costs_per_kernel(models)
-    elif not models.has_cores() and models.platform.cpus > 1:
-        limits = (*limits, CHOSEN_CORES)
-    return _Jobs(run.task, run.job, run.release, run.end, until, run.now, said, limits, run)
-
-
-def _refuse_draws(watch: Watch) -> None:
-    if watch.draws is not None:
-        raise ValueError("seed: got one, expected None; nothing is drawn in this simulation")
-
-
-_OF_TESTS = ("variant", "fixed_point", "suspension", "order_free", "method")
-"""Parameters of ways that are options of their tests."""
-
-
-def _no_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
-    """That a simulation without copy engines does not represent copies of several tasks."""
-    if len(models.gpu_users()) < 2 or not any(task.copy_time for task in models.workload):
-        return ()
-    text = "the simulation has no copy engines; copies occupy the GPU as kernels do"
-    return (("no copy engines", text),)
-
-
-def _costs_per_kernel(models: DerivedModels) -> tuple[tuple[str, str], ...]:
-    """The latency, which a simulation without launches counts too often."""
-    several = any(sum(kernel.repeat for kernel in task.kernels) > 1 for task in models.workload)
-    if not models.platform.launch_latency or not several:
-        return ()
-    text = "each kernel of the simulation takes the launch latency, also behind another one"
-    return (("latency per kernel", text),)
 
 
 _MOST_PARTS = 20_000
@@ -646,6 +567,8 @@ def _deployed(
     elif answer is None and way.test is not None and needs_answer(models, way.name):
         with contextlib.suppress(ValueError, BudgetSpent):  # the usual deployment
             answer = analyzed(models.given, way, request)
+    if watch.until is None and answer is not None and isinstance(answer.detail, GedfVerdict):
+        refuse_long_service(answer.detail)
     choices = machine_choices(models, way.name, request.options, answer, until)
     if not as_way(way.name).in_turns:
         choices = replace(choices, limits=choices.limits + _profiles(models))
@@ -676,8 +599,6 @@ def _machine_stack(
 ) -> _Runs:
     """Runs of the whole machine without logs."""
     simulation = _simulation_of(way, request)
-    if simulation is _host:
-        _refuse_draws(watch)
     if simulation is _instances:
         raise ValueError(f"count: got {runs}, expected None; instances are simulated one by one")
     models, choices, until = _deployed(models, way, request, watch)

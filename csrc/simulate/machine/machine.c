@@ -21,7 +21,7 @@ static int32_t find_done(gs_simulate_machine_state_t *self)
         t->left = 0;
         t->ran = self->now;
         int32_t k = count++;
-        int64_t rank = gs_simulate_machine_rank(self, r);
+        int64_t rank = by_rank ? gs_simulate_machine_rank(self, r) : 0;
         while (by_rank && k > 0 && gs_simulate_machine_rank(self, self->done[k - 1]) > rank) {
             self->done[k] = self->done[k - 1];
             k--;
@@ -55,11 +55,17 @@ static void settle(gs_simulate_machine_state_t *self)
         while ((changed || gs_heap_time(&self->releases) <= self->now) && self->status == GS_OK) {
             self->rounds++;
             gs_simulate_machine_release(self);
+            if (self->rule->serve != NULL) {
+                self->rule->serve(self);
+            }
             changed = gs_simulate_machine_dispatch(self);
             changed |= self->rule->grant != NULL && self->rule->grant(self);
-            changed |= gs_simulate_machine_arrive(self);
-            changed |= gs_simulate_machine_join(self);
-            gs_simulate_machine_fail(self, gs_poll(self->ctx, 1));
+            changed |= self->flying_count > 0 && gs_simulate_machine_arrive(self);
+            changed |= self->join && gs_simulate_machine_join(self);
+            int status = gs_poll(self->ctx, 1);
+            if (status != GS_OK) {
+                gs_simulate_machine_fail(self, status);
+            }
         }
         for (int64_t d = 0; self->rule->choose != NULL && d < self->model->devices; d++) {
             gs_simulate_machine_serve(self, d, self->rule->choose(self, d));
@@ -140,8 +146,12 @@ int gs_simulate_machine_run(gs_simulate_machine_t *machine, gs_context_t *ctx, i
             self->status = gs_fail(ctx, GS_ERR_OVERFLOW, "until", -1, self->model->until,
                                    "a run that ends before tick 2**60");
         } else {
+            int64_t since = self->now;
             gs_simulate_machine_pass(self, next);
             self->now = next;
+            if (self->rule->passed != NULL) {
+                self->rule->passed(self, since);
+            }
             end_all(self);
         }
     }

@@ -21,6 +21,7 @@ static const gs_simulate_machine_rule_t *const RULES[GS_SIMULATE_MACHINE_RULES] 
     [GS_SIMULATE_MACHINE_RULE_EDF_SERIAL] = &gs_simulate_machine_edf_serial,
     [GS_SIMULATE_MACHINE_RULE_STGM] = &gs_simulate_machine_stgm,
     [GS_SIMULATE_MACHINE_RULE_GPU_SERVER] = &gs_simulate_machine_gpu_server,
+    [GS_SIMULATE_MACHINE_RULE_CONTAINER] = &gs_simulate_machine_container,
     [GS_SIMULATE_MACHINE_RULE_FRAMES] = &gs_simulate_machine_frames,
 };
 
@@ -56,6 +57,7 @@ static int make_threads(state_t *self)
     self->thread = array(self, self->n, sizeof *self->thread, &status);
     self->cluster = array(self, self->clusters, sizeof *self->cluster, &status);
     self->member = array(self, self->threads, sizeof *self->member, &status);
+    self->dirty = array(self, self->clusters / 64, sizeof *self->dirty, &status);
     self->chosen = array(self, self->cpus, sizeof *self->chosen, &status);
     self->cpu = array(self, self->cpus, sizeof *self->cpu, &status);
     self->cpu_log = array(self, self->cpus, sizeof *self->cpu_log, &status);
@@ -76,6 +78,7 @@ static int make_threads(state_t *self)
                                             .queued_last = -1,
                                             .boost = 2,
                                             .lent = GS_NEVER,
+                                            .server_key = -1,
                                             .cpu = -1};
         t->base = r == self->n ? -1 : m->priority[r];
         if (r == self->n) {
@@ -91,7 +94,7 @@ static int make_threads(state_t *self)
         cluster->first = own ? (int32_t)m->cpus : g;
         cluster->width = partitioned || own ? 1 : (int32_t)m->cpus;
         cluster->begin = count;
-        cluster->dirty = true;
+        self->dirty[g / 64] |= UINT64_C(1) << g % 64;
         for (int32_t r = 0; partitioned && r < self->threads; r++) {
             if (self->thread[r].cluster == g) {
                 self->member[count++] = r;
@@ -103,7 +106,9 @@ static int make_threads(state_t *self)
         for (int32_t r = 0; !partitioned && !own && r < self->n; r++) {
             self->member[count++] = r;
         }
-        cluster->end = count;
+        for (int32_t k = cluster->begin; k < count; k++) {
+            self->thread[self->member[k]].place = k;
+        }
         gs_simulate_machine_fail(self, gs_poll(self->ctx, self->threads));
     }
     return self->status;
@@ -404,14 +409,14 @@ static void free_state(state_t *self, gs_context_t *ctx)
     gs_heap_free(&self->releases, ctx);
     gs_heap_free(&self->alarms, ctx);
     void *const arrays[] = {
-        self->thread,   self->cluster,     self->member,  self->chosen,  self->cpu,
-        self->cpu_log,  self->done,        self->asked,   self->arrival, self->number,
-        self->job,      self->op,          self->flying,  self->sorted,  self->shape,
-        self->stream,   self->channel,     self->heads,   self->device,  self->context,
-        self->queue,    self->at,          self->held,    self->held_of, self->used,
-        self->queue_of, self->flight,      self->holds,   self->taken,   self->ring,
-        self->opens,    self->at_begin,    self->is_open, self->entry,   self->ended,
-        self->sends,    self->sends_begin, self->sent,
+        self->thread,   self->cluster,     self->member,  self->chosen,      self->cpu,
+        self->cpu_log,  self->done,        self->asked,   self->arrival,     self->number,
+        self->job,      self->op,          self->flying,  self->sorted,      self->shape,
+        self->stream,   self->channel,     self->heads,   self->device,      self->context,
+        self->queue,    self->at,          self->held,    self->held_of,     self->used,
+        self->queue_of, self->flight,      self->holds,   self->taken,       self->ring,
+        self->opens,    self->at_begin,    self->is_open, self->entry,       self->ended,
+        self->sends,    self->sends_begin, self->sent,    self->section_end, self->dirty,
     };
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
         gs_free(ctx, arrays[k]);
