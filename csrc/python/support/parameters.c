@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 
-enum { MOST_PARAMETERS = 80, LONGEST = 1280 };
+enum { MOST_PARAMETERS = 96, LONGEST = 1536 };
 
 /* A signature, taken apart. */
 typedef struct {
