@@ -425,7 +425,7 @@ def rows(seed: int, share: float) -> Lines:
                 holds = answer.accepted or answer.conditional
                 check(not (holds and run.late.any()), f"{said}: accepted, and a miss")
             detail: Any = answer.detail
-            if not answer.bounded.any() or row.way.simulator is None:
+            if not answer.bounded.any():
                 continue
             assert p.gpu is not None
             hostile: Iterable[tuple[Any, str]] = ()  # of chains: priority_streams_falsification

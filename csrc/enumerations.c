@@ -421,6 +421,7 @@ static const char *const SIMULATE_MACHINE_RULE[] = {
     [GS_SIMULATE_MACHINE_RULE_GPU_SERVER] = "gpu_server",
     [GS_SIMULATE_MACHINE_RULE_FRAMES] = "frames",
     [GS_SIMULATE_MACHINE_RULE_OMLP] = "omlp",
+    [GS_SIMULATE_MACHINE_RULE_CONTAINER] = "container",
 };
 
 static const char *const SIMULATE_MACHINE_POLICY[] = {

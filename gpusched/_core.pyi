@@ -445,13 +445,14 @@ def machine_open(
     step_kind: _In, step_item: _In, device: _In, stream: _In, context: _In, group: _In, level: _In,
     channel: _In, client: _In, limit: _In, set_begin: _In, set: _In, grids: _In, engines: _In,
     cpus: int, policy: int, rule: int, mode: int, ring: int, latency: int, kernel_gap: int,
-    wake_latency: int, timeslice: int, context_switch: int, update_cost: int, server_overhead: int,
-    server_core: int, until_end: bool, gpu_priority: _In, tail: _In, frame_period: int,
-    frame_start: _In, entry_begin: _In, entry_task: _In, entry_job: _In, entry_kernel: _In,
-    until: int, last: int, shares: _In, draw: int, release_begin: _In | None, arrival: _In | None,
-    release: _In | None, given_begin: _In | None, given: _In | None, after_begin: _In | None,
-    after: _In | None, every: _In | None, victim: int, drawn_ties: bool, key: _In, index: int,
-    log_jobs: bool, log_operations: bool, log_blocks: bool, log_cpus: bool, stop: _Stop = None
+    wake_latency: int, timeslice: int, context_switch: int, update_cost: int, stall: bool,
+    server_overhead: int, server_core: int, server_period: int, server_budget: int, until_end: bool,
+    gpu_priority: _In, tail: _In, frame_period: int, frame_start: _In, entry_begin: _In,
+    entry_task: _In, entry_job: _In, entry_kernel: _In, until: int, last: int, shares: _In,
+    draw: int, release_begin: _In | None, arrival: _In | None, release: _In | None,
+    given_begin: _In | None, given: _In | None, after_begin: _In | None, after: _In | None,
+    every: _In | None, victim: int, drawn_ties: bool, key: _In, index: int, log_jobs: bool,
+    log_operations: bool, log_blocks: bool, log_cpus: bool, stop: _Stop = None
 ) -> MachineSimulation: ...
 
 # py_sm_usage.c

@@ -22,7 +22,10 @@ from gpusched.simulate.machine_run import MachineLogs, run_machine
 UNTIL = 240
 PERIODS = (15, 20, 24, 30, 40, 60)
 HYPERPERIOD = lcm(*PERIODS)
-LOCKS = ("mpcp", "fmlp_plus", "srm", "omlp", "driver", "edf_serial", "stgm", "gpu_server")
+LOCKS = (
+    *("mpcp", "fmlp_plus", "srm", "omlp", "driver", "edf_serial", "stgm", "gpu_server"),
+    "container",
+)
 ENGINES = (("in", "out", "both"), ("both", "in", "out"), ("both", "both"), ("out", "in", "in"))
 PROCESSES = (
     *("time_slices", "mps", "mps_static"),
@@ -243,13 +246,18 @@ def random_program(way: str, seed: int) -> MachineProgram:
         ]
     if way == "gpu_server":
         options["server_core"] = rng.choice((None, *range(cpus)))
+    if way == "gcaps":
+        options["stall"] = rng.random() < 0.4
+    if way == "container":
+        options["server_period"] = rng.randint(1, 12)
+        options["server_budget"] = rng.randint(1, options["server_period"])
     if rng.random() < 0.35 and way not in ("pbs", "edf_parallel"):
         workload = linked(rng, workload)
     if way == "edf_serial":
         options["tails"] = [rng.choice((0, 0, rng.randint(0, 20))) for _ in range(n)]
     if way == "pbs":
         options["table"] = frames(rng, workload)
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and way != "container":
         options["cpu"] = rng.choice(("partitioned", "global_fp", "global_edf"))
     if rng.random() < 0.4:
         options["releases"] = releases(rng, workload)

@@ -128,14 +128,14 @@ static bool append_way(PyObject *list, const gs_ways_way_t *way)
         return false;
     }
     PyObject *monotone = way->placed != NULL && way->placed->monotone ? Py_True : Py_False;
-    return append(
-        list, Py_BuildValue("{s:s,s:s,s:s,s:z,s:z,s:O,s:O,s:O,s:O,s:z,s:N,s:N,s:N}", "name",
-                            way->name, "title", way->title, "source", way->source, "test",
-                            way->test == NULL ? NULL : way->test->name, "family", family_of(way),
-                            "monotone", monotone, "one_row", way->one_row ? Py_True : Py_False,
-                            "in_turns", way->in_turns ? Py_True : Py_False, "global_edf",
-                            way->global_edf ? Py_True : Py_False, "simulator", way->simulator,
-                            "options", options, "without", without, "premises", premises));
+    return append(list, Py_BuildValue("{s:s,s:s,s:s,s:z,s:z,s:O,s:O,s:O,s:O,s:N,s:N,s:N}", "name",
+                                      way->name, "title", way->title, "source", way->source, "test",
+                                      way->test == NULL ? NULL : way->test->name, "family",
+                                      family_of(way), "monotone", monotone, "one_row",
+                                      way->one_row ? Py_True : Py_False, "in_turns",
+                                      way->in_turns ? Py_True : Py_False, "global_edf",
+                                      way->global_edf ? Py_True : Py_False, "options", options,
+                                      "without", without, "premises", premises));
 }
 
 static PyObject *new_ways(void)

@@ -20,7 +20,6 @@ const gs_ways_way_t gs_ways_container = {
     .global_edf = true,
     .host = HOST,
     .in_turns = true,
-    .simulator = "host",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .without = WITHOUT,

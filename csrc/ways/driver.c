@@ -14,7 +14,6 @@ const gs_ways_way_t gs_ways_driver = {
     .global_edf = true,
     .host = HOST,
     .in_turns = true,
-    .simulator = "machine",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
 };

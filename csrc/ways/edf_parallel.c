@@ -10,6 +10,5 @@ const gs_ways_way_t gs_ways_edf_parallel = {
     .title = "batches filled in order of deadlines",
     .source = "[RTNS24]",
     .test = &gs_pbs_edf_parallel_method,
-    .simulator = "machine",
     .premises = PREMISES,
 };

@@ -11,6 +11,5 @@ const gs_ways_way_t gs_ways_edf_serial = {
     .source = "[RTNS24]",
     .test = &gs_pbs_edf_serial_method,
     .in_turns = true,
-    .simulator = "machine",
     .premises = PREMISES,
 };

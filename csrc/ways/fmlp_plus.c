@@ -22,7 +22,6 @@ const gs_ways_way_t gs_ways_fmlp_plus = {
     .placed = &PLACED,
     .host = HOST,
     .in_turns = true,
-    .simulator = "machine",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
 };

@@ -17,6 +17,5 @@ const gs_ways_way_t gs_ways_gcaps = {
     .placed = &PLACED,
     .host = HOST,
     .in_turns = true,
-    .simulator = "machine",
     .premises = PREMISES,
 };

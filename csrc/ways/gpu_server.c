@@ -18,5 +18,4 @@ const gs_ways_way_t gs_ways_gpu_server = {
     .placed = &PLACED,
     .host = HOST,
     .in_turns = true,
-    .simulator = "machine",
 };

@@ -13,7 +13,6 @@ const gs_ways_way_t gs_ways_green_contexts = {
     .title = "green contexts of one process, each with SMs and queues of its own",
     .source = "NVIDIA, CUDA Driver API: green contexts; [RTAS20]",
     .test = &gs_analysis_priority_streams_method,
-    .simulator = "machine",
     .without = WITHOUT,
     .premises = PREMISES,
 };

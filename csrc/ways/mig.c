@@ -37,5 +37,4 @@ const gs_ways_way_t gs_ways_mig = {
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .without = WITHOUT,
-    .simulator = "machine",
 };

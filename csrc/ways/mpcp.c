@@ -16,5 +16,4 @@ const gs_ways_way_t gs_ways_mpcp = {
     .placed = &PLACED,
     .host = HOST,
     .in_turns = true,
-    .simulator = "machine",
 };

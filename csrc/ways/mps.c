@@ -13,6 +13,5 @@ const gs_ways_way_t gs_ways_mps = {
     .source = "NVIDIA, Multi-Process Service; [ECRTS17]",
     .test = &gs_analysis_fifo_bound_method,
     .without = WITHOUT,
-    .simulator = "machine",
     .premises = PREMISES,
 };

@@ -14,6 +14,5 @@ const gs_ways_way_t gs_ways_mps_static = {
     .source = "NVIDIA, Multi-Process Service: static SM partitioning; [RTAS20]",
     .test = &gs_analysis_priority_streams_method,
     .without = WITHOUT,
-    .simulator = "machine",
     .premises = PREMISES,
 };

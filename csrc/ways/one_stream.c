@@ -16,5 +16,4 @@ const gs_ways_way_t gs_ways_one_stream = {
     .test = &gs_analysis_holistic_method,
     .without = WITHOUT,
     .in_turns = true,
-    .simulator = "machine",
 };

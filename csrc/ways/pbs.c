@@ -12,6 +12,5 @@ const gs_ways_way_t gs_ways_pbs = {
     .source = "[RTNS24]",
     .test = &gs_pbs_search_method,
     .without = WITHOUT,
-    .simulator = "machine",
     .premises = PREMISES,
 };

@@ -12,7 +12,6 @@ const gs_ways_way_t gs_ways_priority_streams = {
     .title = "a stream for each task, with its priority",
     .source = "[RTSS17]; [RTAS20]",
     .test = &gs_analysis_priority_streams_method,
-    .simulator = "machine",
     .without = WITHOUT,
     .premises = PREMISES,
 };

@@ -15,6 +15,5 @@ const gs_ways_way_t gs_ways_srm = {
     .global_edf = true,
     .host = HOST,
     .in_turns = true,
-    .simulator = "machine",
     .premises = PREMISES,
 };

@@ -19,7 +19,6 @@ const gs_ways_way_t gs_ways_stgm = {
     .test = &gs_analysis_partitioned_stgm_method,
     .placed = &PLACED,
     .host = HOST,
-    .simulator = "machine",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .premises = PREMISES,

@@ -12,6 +12,5 @@ const gs_ways_way_t gs_ways_streams = {
     .source = "[ECRTS17]; [RTAS20]",
     .test = &gs_analysis_fifo_bound_method,
     .without = WITHOUT,
-    .simulator = "machine",
     .premises = PREMISES,
 };

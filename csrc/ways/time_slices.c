@@ -24,7 +24,6 @@ const gs_ways_way_t gs_ways_time_slices = {
     .host = HOST,
     .one_row = true,
     .in_turns = true,
-    .simulator = "machine",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .premises = PREMISES,

@@ -1,9 +1,8 @@
 /* Ways of sharing the GPU between tasks: one row each, in a file of its name.
  *
- * A row says what the way is called, what it takes, which test and which simulation it has, and
- * what the proof of the test takes for granted of the rest of the machine. The Python package reads
- * the rows: its values (gs.ways.<Name>), the choices of its functions and commands, the rows of a
- * comparison.
+ * A row says what the way is called, what it takes, which test it has, and what the proof of the
+ * test takes for granted of the rest of the machine. The Python package reads the rows: its values
+ * (gs.ways.<Name>), the choices of its functions and commands, the rows of a comparison.
  */
 #ifndef GS_WAYS_WAY_H
 #define GS_WAYS_WAY_H
@@ -23,7 +22,6 @@ typedef struct {
     bool one_row;    /* of a comparison, although its test has modes: its simulation has none */
     bool in_turns;   /* no two kernels of different tasks run at once */
     bool global_edf; /* jobs run on any CPU, the earliest deadline first */
-    const char *simulator; /* "machine", or "host" */
     /* Parameters beside the options of the test, which replace those of the same name. One that a
      * platform has, too, has its name there. */
     const gs_method_option_t *options;

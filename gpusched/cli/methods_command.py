@@ -14,7 +14,7 @@ def add(commands: Any) -> None:
         "methods",
         help="list the ways of sharing the GPU and the methods of the package",
         description="Lists the ways of sharing the GPU for compare, check and simulate, each with "
-        "its test, the claim of the test, and its simulation; then all gpusched.methods().",
+        "its test and the claim of the test; then all gpusched.methods().",
     )
     methods.add_argument(
         "--json", action="store_true", help="print one JSON document, with all options"
@@ -30,11 +30,11 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json_text(methods_document()), end="")
         return 0
-    rows = [("way", "test", "claim", "simulation", "modes", "title")]
+    rows = [("way", "test", "claim", "modes", "title")]
     for way in WAYS:
         method = way.test_method
         claim = "simulation" if method is None else method.claim
         modes = ",".join(way.modes) or "-"
-        rows.append((way.name, way.test or "-", claim, way.simulator or "-", modes, way.title))
+        rows.append((way.name, way.test or "-", claim, modes, way.title))
     print(f"{left_columns(rows)}\n\n{methods()!r}")
     return 0

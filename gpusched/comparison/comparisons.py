@@ -560,8 +560,8 @@ def _with_costs(models: DerivedModels, way: Way) -> DerivedModels:
 
 
 def _parts(way: Way, watch: Watch | None) -> int:
-    """Number of parts of a row: its test and its simulation, as far as it has them."""
-    return (way.test is not None) + (way.simulator is not None and watch is not None)
+    """Number of parts of a row: its test, if it has one, and its simulation, if there is one."""
+    return (way.test is not None) + (watch is not None)
 
 
 def _left(budget: Budget, *held: object) -> Budget:
@@ -599,7 +599,7 @@ def _row(
     except (ValueError, OverflowError, MemoryError, BudgetSpent) as error:
         why_no_answer = str(error) or _NO_MEMORY
     try:
-        if way.simulator is not None and watch is not None:
+        if watch is not None:
             stop = share_of(request.stop, parts)
             asked = replace(within, gaps="occupy", stop=stop, answer=answer)
             run = observed(models, way, asked, replace(watch, stop=stop))

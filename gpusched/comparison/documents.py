@@ -420,7 +420,6 @@ def _way(way: Way) -> Document:
         "title": way.title,
         "test": way.test,
         "claim": "simulation" if method is None else method.claim,
-        "simulation": way.simulator,
         "modes": list(way.modes),
     }
 

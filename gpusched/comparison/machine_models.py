@@ -343,6 +343,7 @@ MACHINE_WAYS: Mapping[str, _Way] = {
     "stgm": _Way("stgm", _stgm, sections=True),
     "srm": _Way("srm", _of_processes, cpu="global_edf", sections=True),
     "omlp": _Way("omlp", _of_processes, cpu="global_edf", sections=True),
+    "container": _Way("container", _of_processes, cpu="global_edf", sections=True),
     "driver": _Way("driver", _one_stream_of_processes, cpu="global_edf"),
     "edf_serial": _Way("edf_serial", _of_processes, sections=True),
     "edf_parallel": _Way("frames", _own_streams),
@@ -369,7 +370,10 @@ def machine_model(
     cpu: str | None = None,
     sms: Any = None,
     server_core: int | None = None,
+    server_period: int = 1,
+    server_budget: int = 1,
     gpu_priority: Mapping[str, int] | None = None,
+    stall: bool = False,
     lock: str = "fmlp",
     table: Any = None,
     repeat: int | None = None,
@@ -412,8 +416,11 @@ def machine_model(
         SMs of each task for "stgm": a list of sets, or a mapping by name.
     server_core
         Core of the server of "gpu_server"; None: one of its own.
-    gpu_priority
+    server_period, server_budget
+        Of the server of "container", in ticks.
+    gpu_priority, stall
         GPU priorities by names for "gcaps"; smaller is more urgent. Default: those of the workload.
+        And whether all updates stop the GPU.
     lock
         Lock of "srm": "fmlp" or "omlp".
     table, repeat
@@ -517,8 +524,11 @@ def machine_model(
         "timeslice": platform.timeslice if played.rule == "time_slices" else 1,
         "context_switch": platform.context_switch,
         "update_cost": platform.update_cost,
+        "stall": int(stall),
         "server_overhead": platform.server_overhead,
         "server_core": platform.cpus if own else integer(server_core, "server_core"),
+        "server_period": integer(server_period, "server_period"),
+        "server_budget": integer(server_budget, "server_budget"),
         "until_end": int(channel_release == "ended"),
         "frame_period": 1 if table is None else repeat or workload.hyperperiod,
         "until": until,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.segments import CopyIn, Kernel
+from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.machine_result import (
     BlockIntervals,
@@ -40,16 +43,19 @@ from gpusched.simulate.machine_result import (
 from gpusched.simulate.machine_run import MachineModel, run_machine
 from gpusched.ways.way import OptionValue, as_way
 
-__all__ = ["CHOSEN_CORES", "PLANNED", "MachineChoices", "job_columns", "machine_choices"]
+__all__ = ["PLANNED", "MachineChoices", "job_columns", "machine_choices"]
 __all__ += ["machine_run", "needed_of_answer", "needs_answer"]
 
 PLANNED = ("pbs", "edf_parallel")
 """Ways that are played by the frames of a plan."""
 
+_NEEDED = (*PLANNED, "mig", "container")
+"""Ways that have no run without the answer of their test."""
+
 _CHOOSING = ("stgm", "gpu_server", "srm", "edf_serial", "mig")
 """Ways whose tests choose more than cores."""
 
-CHOSEN_CORES = ("chosen cores", "the cores of the tasks were chosen, and others may do")
+_CHOSEN_CORES = ("chosen cores", "the cores of the tasks were chosen, and others may do")
 """A limit of runs on cores that the package chose."""
 
 _SAID = (
@@ -72,9 +78,9 @@ class MachineChoices:
 
 
 def needed_of_answer(way: str, options: Mapping[str, OptionValue]) -> bool:
-    """Whether there is no run without an answer: it has the plan or the instances, or checks the
-    options that say where and how urgently GPU work runs."""
-    return way in (*PLANNED, "mig") or bool({"gpu_priority", "server"} & set(options))
+    """Whether there is no run without an answer: it has the plan, the instances or the server, or
+    checks the options that say where and how urgently GPU work runs."""
+    return way in _NEEDED or bool({"gpu_priority", "server"} & set(options))
 
 
 def needs_answer(models: DerivedModels, way: str) -> bool:
@@ -107,7 +113,7 @@ def machine_choices(
     elif not as_way(way).in_turns and any(task.kernels for task in models.workload):
         models.gpu()
     arguments: dict[str, Any] = {"channel_release": models.channel_release}
-    for name in ("ring", "queues"):
+    for name in ("ring", "queues", "stall"):
         if name in options:
             arguments[name] = options[name]
     if mode := options.get("mode", getattr(as_way(way), "mode", None)):
@@ -122,13 +128,21 @@ def machine_choices(
         names = models.workload.names
         said += (f"each task has a core: {by_core(dict(zip(names, cores, strict=True)))}",)
         if not _cores_do_not_matter(models, way, cores):
-            limits += (CHOSEN_CORES,)
+            limits += (_CHOSEN_CORES,)
     detail = None if answer is None else answer.detail
     if isinstance(detail, Verdict):
         arguments |= _places(models, way, detail)
     if way == "srm":
         lock = detail.lock if isinstance(detail, GedfVerdict) else options.get("lock", "best")
         arguments["lock"] = "fmlp" if lock == "best" else lock
+    if way == "container" and answer is not None and isinstance(detail, GedfVerdict):
+        arguments |= _server(detail, Fraction(models.grain, answer.grain))
+        tick = models.given.workload.tick_ns
+        budget, period = (
+            time_with_unit(arguments[name] // models.grain, tick)
+            for name in ("server_budget", "server_period")
+        )
+        said += (f"the server of the tasks with GPU work has {budget} in a period of {period}",)
     if isinstance(detail, MigAllocation):
         arguments |= _of_instances(models, detail)
         limits += (("chosen instances", "the instances of the tasks were chosen"),)
@@ -181,6 +195,17 @@ def _places(models: DerivedModels, way: str, verdict: Verdict) -> dict[str, Any]
         for name in models.workload.names
     ]
     return {"sms": [one or None for one in sets]}
+
+
+def _server(verdict: GedfVerdict, scale: Fraction) -> dict[str, Any]:
+    """Period and budget of the container's server; ``scale``: ticks of the run in one of those."""
+    hosts, period = verdict.hosts, int(verdict.server_period)
+    work = hosts.cpu_time + hosts.copy_time + hosts.kernel[..., -1].sum(axis=-1)
+    inside = hosts.segments > 0
+    pairs = zip(work[inside].tolist(), hosts.period[inside].tolist(), strict=True)
+    share = sum((Fraction(*pair) for pair in pairs), Fraction(0))
+    budget = max(1, ceil(min(share, Fraction(1)) * period * scale))
+    return {"server_period": int(period * scale), "server_budget": budget}
 
 
 def _of_instances(models: DerivedModels, found: MigAllocation) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched import simulate
 from gpusched._support.arguments import Int64Array, flag, frozen, instance
 from gpusched._support.budget import (
     Budget,
@@ -22,7 +21,6 @@ from gpusched._support.budget import (
     within_seconds,
 )
 from gpusched.analysis.global_edf_verdict import GedfVerdict
-from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
     Request,
     Triggered,
@@ -31,14 +29,12 @@ from gpusched.comparison.analyses import (
     grouped,
     options_of,
     with_costs,
-    with_platform,
 )
 from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.machine_models import INSIDE
 from gpusched.comparison.machine_runs import (
-    CHOSEN_CORES,
     job_columns,
     machine_choices,
     machine_run,
@@ -59,7 +55,6 @@ from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.workload_run import WorkloadRun
-from gpusched.model.views.derived_view import COPY_WAITS
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
@@ -68,7 +63,6 @@ from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:
     from gpusched.comparison.instances.instance_runs import InstanceRuns
-    from gpusched.simulate.host_result import HostRun
 
 __all__ = ["Watch", "observe", "observed"]
 
@@ -97,7 +91,7 @@ class _Jobs:
     now: int
     said: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
-    detail: HostRun | InstanceRuns | MachineRun
+    detail: InstanceRuns | MachineRun
 
 
 def observe(
@@ -133,10 +127,8 @@ def observe(
     way
         A way of sharing the GPU (``gs.ways``), or its name. The whole machine is simulated, with
         CPUs, copy engines and the GPU (`gs.simulate.MachineRun`), deployed as the answer of the
-        way's test says: with its cores, SMs, instances, its order or plan. Only the server of
-        "container", and "gcaps" with updates that stop the GPU (``stall=True``), are simulated by
-        ``gs.simulate.host``, which has no copy engines. GPU instances that are shared within by
-        locks or dispatchers are simulated one by one.
+        way's test says: with its cores, SMs, server, instances, its order or plan. GPU instances
+        that are shared within by locks or dispatchers are simulated one by one.
     until
         End of the interval in which jobs are released, as ticks or text with a unit; these jobs
         run to completion. Default: ten hyperperiods or 10 s, whichever is shorter, but at most
@@ -248,11 +240,7 @@ def _found(
 ) -> tuple[DerivedModels, _Jobs]:
     """The simulated jobs, and the models that they are of: those in finer ticks, if needed."""
     inner = as_way(request.options.get("within", way.within)).name if way.name == "mig" else ""
-    simulation = _machine
-    if way.simulator == "host" or request.options.get("stall"):
-        simulation = _host
-    elif way.name == "mig" and inner not in INSIDE:
-        simulation = _instances
+    simulation = _instances if way.name == "mig" and inner not in INSIDE else _machine
     fine = models.refined(way.name, test=way.name == "mig", within=inner)
     try:
         return fine, simulation(fine, way, request, watch)
@@ -271,69 +259,6 @@ def _limits(watch: Watch) -> Budget | None:
     if watch.budget is None or watch.budget.bytes is None:
         return watch.budget
     return replace(watch.budget, bytes=max(1, watch.budget.bytes // 2))
-
-
-def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
-    """Ways that the machine does not play, and GCAPS with updates that stop the GPU.
-
-    This simulation has no copy engines, no launches and no contexts of several tasks.
-    """
-    until = _until(models, watch)
-    answer = analyzed(models.given, way, request)
-    verdict, said = answer.detail, answer.derivation
-    played = way.replace(**request.options)
-    if isinstance(verdict, GedfVerdict):
-        hosts = verdict.hosts
-        played = played.without(*_OF_TESTS).replace(server_period=verdict.server_period)
-        if watch.until is None:
-            refuse_long_service(hosts, int(played.server_period))
-    else:
-        assert isinstance(verdict, Verdict)
-        core = verdict.hosts.core
-        if (core < 0).any():
-            name = verdict.hosts.name[int(core.argmin())]
-            raise ValueError(f"{name}: got no core, expected one; no allocation was found")
-        hosts = models.hosts("all", waits=False, switches=False).tasks.replace(core=core)
-        said = tuple(text for text in said if not text.startswith(COPY_WAITS))
-        given = {key: value for key, value in verdict.way.given.items() if key not in _OF_TESTS}
-        played = with_platform(type(way)(**given), models)
-    run = simulate.host(
-        hosts,
-        models.platform.cpus,
-        played,
-        until=until,
-        intervals=watch.timeline,
-        budget=_limits(watch),
-        progress=False,
-        stop=watch.stop,
-    )
-    limits = (*_costs_per_kernel(models), *_no_engines(models))
-    if way.name == "container":
-        limits = _costs_per_kernel(models)
-    elif not models.has_cores() and models.platform.cpus > 1:
-        limits = (*limits, CHOSEN_CORES)
-    return _Jobs(run.task, run.job, run.release, run.end, until, run.now, said, limits, run)
-
-
-_OF_TESTS = ("variant", "fixed_point", "suspension", "order_free", "method")
-"""Parameters of ways that are options of their tests."""
-
-
-def _no_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
-    """That a simulation without copy engines does not represent copies of several tasks."""
-    if len(models.gpu_users()) < 2 or not any(task.copy_time for task in models.workload):
-        return ()
-    text = "the simulation has no copy engines; copies occupy the GPU as kernels do"
-    return (("no copy engines", text),)
-
-
-def _costs_per_kernel(models: DerivedModels) -> tuple[tuple[str, str], ...]:
-    """The latency, which a simulation without launches counts too often."""
-    several = any(sum(kernel.repeat for kernel in task.kernels) > 1 for task in models.workload)
-    if not models.platform.launch_latency or not several:
-        return ()
-    text = "each kernel of the simulation takes the launch latency, also behind another one"
-    return (("latency per kernel", text),)
 
 
 _MOST_PARTS = 20_000
@@ -363,6 +288,8 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     elif answer is None and way.test is not None and needs_answer(models, way.name):
         with contextlib.suppress(ValueError, BudgetSpent):  # the usual deployment
             answer = analyzed(models.given, way, request)
+    if watch.until is None and answer is not None and isinstance(answer.detail, GedfVerdict):
+        refuse_long_service(answer.detail)
     choices = machine_choices(models, way.name, request.options, answer, until)
     run = machine_run(
         models,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from gpusched.model.host_tasks import HostTasks
+from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.model.views.derived_view import runs_on_cpu
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.workloads import Workload
@@ -52,12 +52,13 @@ def refuse_many(workload: Workload, work: Work, most: int, name: str) -> None:
         )
 
 
-def refuse_long_service(hosts: HostTasks, period: int) -> None:
+def refuse_long_service(verdict: GedfVerdict) -> None:
     """Raise ValueError if jobs need far more periods of their server than the job limit."""
+    hosts, period = verdict.hosts, int(verdict.server_period)
     work = int(
         (hosts.cpu_time + hosts.copy_time + hosts.kernel[..., -1].sum(axis=-1)).max(initial=0)
     )
-    if work > _MOST_AT_ONCE * _MOST_JOBS * period:
+    if period and work > _MOST_AT_ONCE * _MOST_JOBS * period:
         raise ValueError(
             f"period: got {period} ticks for the shortest, which is that of the server, with jobs "
             f"of {work} ticks, expected at most {_MOST_AT_ONCE * _MOST_JOBS} periods in a job for "

@@ -34,9 +34,8 @@ from gpusched.model.workload.path import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.machine_result import MachineRun
-from gpusched.ways.way import WAYS, OptionValue, label_of
+from gpusched.ways.way import WAYS, OptionValue, Way, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,8 +89,8 @@ class WorkloadRun(Tabular, Saved, Frozen):
         What the run does not represent, each a pair of a short form and a sentence, such as
         ``("CPUs not shared", "...")``. A miss is one of the program only if there is none.
     detail
-        The result of the simulation: a ``MachineRun``, a ``HostRun``, or, for GPU instances that
-        are simulated one by one, an ``InstanceRuns``. It has the timelines.
+        The result of the simulation: a ``MachineRun``, or, for GPU instances that are simulated
+        one by one, an ``InstanceRuns``. It has the timelines.
     seconds
         Wall-clock time of the call; not compared by ``==``.
     grain
@@ -105,10 +104,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (
         GPU,
         InstanceRuns,
-        HostRun,
-        *HostRun._PARTS,
         MachineRun,
         *MachineRun._PARTS,
+        Way,
     )
 
     workload: Workload
@@ -123,7 +121,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     now: int
     assumptions: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
-    detail: HostRun | InstanceRuns | MachineRun = field(repr=False)
+    detail: InstanceRuns | MachineRun = field(repr=False)
     seconds: float = field(compare=False)
     grain: int = 1
 
@@ -157,7 +155,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
             grain=given.grain(),
         )
         given.done()
-        instance(made.detail, (HostRun, InstanceRuns, MachineRun), "detail")
+        instance(made.detail, (InstanceRuns, MachineRun), "detail")
         for name, least, below in (
             ("task", 0, len(made.workload)),
             ("job", 0, 2**62),

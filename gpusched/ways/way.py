@@ -59,8 +59,6 @@ class Way(Saved):
         Whether no two kernels of different tasks run at once.
     global_edf
         Whether jobs run on any CPU, the earliest deadline first; otherwise tasks have cores.
-    simulator
-        Its simulation: "machine", that of the whole machine, or "host".
     modes
         Choices of the option ``mode`` of its test, each of which is a row of a comparison.
     parameters
@@ -83,7 +81,6 @@ class Way(Saved):
     monotone: ClassVar[bool] = False
     in_turns: ClassVar[bool] = False
     global_edf: ClassVar[bool] = False
-    simulator: ClassVar[str] = ""
     modes: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[tuple[Option, ...]] = ()
     premises: ClassVar[tuple[str, ...]] = ()
@@ -296,7 +293,7 @@ def _docstring(row: dict[str, Any], parameters: tuple[Option, ...]) -> str:
 def _class_of(row: dict[str, Any]) -> type[Way]:
     parameters = _parameters(row)
     same = ("name", "title", "source", "test", "family", "monotone", "in_turns", "global_edf")
-    body = {key: row[key] for key in (*same, "simulator")}
+    body = {key: row[key] for key in same}
     return type(
         _class_name(row),
         (Way,),

@@ -90,12 +90,11 @@ def _methods(names: str) -> str:
 
 
 def _ways(names: str) -> str:
-    lines = ["| way | rule | test | simulation |", "|---|---|---|---|"]
+    lines = ["| way | rule | test |", "|---|---|---|"]
     chosen = WAYS if names == "all" else [as_way(name) for name in names.split()]
     for way in chosen:
         test = "–" if way.test_method is None else f"`gs.{way.test_method.function}`"
-        played = {"machine": "`gs.observe`", "host": "`gs.simulate.host`"}.get(way.simulator, "–")
-        lines.append(f"| `{way.name}` | {way.title} | {test} | {played} |")
+        lines.append(f"| `{way.name}` | {way.title} | {test} |")
     return "\n".join(lines)
 
 

@@ -73,8 +73,12 @@ static void system_init(system_t *self, int rule)
         .grids = self->grids,
         .engines = self->engines,
         .rule = rule,
+        .policy = rule == GS_SIMULATE_MACHINE_RULE_CONTAINER ? GS_SIMULATE_MACHINE_GLOBAL_EDF
+                                                             : GS_SIMULATE_MACHINE_PARTITIONED,
         .timeslice = 4,
         .server_core = 2,
+        .server_period = 10,
+        .server_budget = 6,
         .gpu_priority = self->gpu_priority,
         .tail = self->tail,
         .frame_period = 100,
@@ -282,6 +286,46 @@ static void test_contexts(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
+/* Updates of a less urgent task stop the kernel with `stall` only. */
+static void test_stall(void)
+{
+    system_t system;
+    make_pair(&system, GS_SIMULATE_MACHINE_RULE_GCAPS);
+    system.context[1] = 1;
+    system.offset[1] = 3;
+    system.model.update_cost = 1;
+    /* 0 copies 2 to 4, kernel to 9, update to 10; 1 updates 5 to 6, kernel 10 to 15. */
+    check_worst(&system, (const int64_t[]){11, 14});
+    system.model.stall = true; /* kernel of 0 until 5, and 6 to 10 */
+    check_worst(&system, (const int64_t[]){12, 15});
+}
+
+static void test_container(void)
+{
+    system_t system;
+    make_pair(&system, GS_SIMULATE_MACHINE_RULE_CONTAINER);
+    /* 0 works 0 to 1, 1 from 1 to 3, when all wait, up to 6. 0 ends 10 to 11, then 1 copies and
+     * computes to 18, without budget since 16; it works 20 to 21. */
+    check_worst(&system, (const int64_t[]){11, 21});
+    system.model.server_budget = 10; /* 1 copies 9 to 11 and computes to 16 */
+    check_worst(&system, (const int64_t[]){9, 17});
+    system.model.mode = GS_SIMULATE_MACHINE_BUSY; /* 1 begins when 0 has ended */
+    check_worst(&system, (const int64_t[]){9, 19});
+    make_pair(&system, GS_SIMULATE_MACHINE_RULE_CONTAINER);
+    const refused_t wrong[] = {
+        {&system.model.server_period, 0, "server_period", 0, GS_ERR_VALUE},
+        {&system.model.server_period, INT64_MAX, "server_period", 0, GS_ERR_OVERFLOW},
+        {&system.model.server_budget, 0, "server_budget", -1, GS_ERR_VALUE},
+        {&system.model.server_budget, 11, "server_budget", -1, GS_ERR_VALUE},
+    };
+    refuse_each(wrong, sizeof wrong / sizeof *wrong, open_and_close, &system);
+    system.model.policy = GS_SIMULATE_MACHINE_GLOBAL_FP;
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    MU_CHECK(open_and_close(&ctx, &system) == GS_ERR_VALUE);
+    MU_CHECK(strcmp(ctx.fault.field, "policy") == 0);
+}
+
 static void test_frames(void)
 {
     system_t system;
@@ -330,7 +374,7 @@ static void test_slices(void)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    for (int rule = 0; rule < GS_SIMULATE_MACHINE_RULE_FRAMES; rule++) {
+    for (int rule = 0; rule < GS_SIMULATE_MACHINE_RULES; rule++) {
         system_t system;
         make_pair(&system, rule);
         system.model.low = (gs_simulate_machine_share_t){1, 4};
@@ -478,6 +522,8 @@ int main(void)
     test_links();
     test_rules();
     test_contexts();
+    test_stall();
+    test_container();
     test_frames();
     test_limits();
     test_slices();

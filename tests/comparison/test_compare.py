@@ -62,9 +62,8 @@ def test_unknown_options_are_refused(way: object) -> None:
     name = way.name  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match=r"way: got .*no test|sped: got an unknown option"):
         gs.analyze(single(), ORIN, name, sped=1)
-    if way.simulator is not None:  # type: ignore[attr-defined]
-        with pytest.raises(ValueError, match="sped: got an unknown option"):
-            gs.observe(single(), ORIN, name, sped=1)
+    with pytest.raises(ValueError, match="sped: got an unknown option"):
+        gs.observe(single(), ORIN, name, sped=1)
 
 
 # Answers ----------------------------------------------------------------------------------------

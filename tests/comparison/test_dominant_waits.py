@@ -136,9 +136,7 @@ def test_runs_in_gpu_instances() -> None:
 
 def test_runs_that_take_too_long_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpusched.comparison import observations
-    from gpusched.comparison.waits import host_task_waits
 
-    monkeypatch.setattr(host_task_waits, "_MOST_PARTS", 1)
     monkeypatch.setattr(observations, "_MOST_PARTS", 1)
     for way in ("streams", "mpcp", "container"):
         run = gs.observe(two(kernel("5ms")), XAVIER, way, timeline=False, until="50ms")

@@ -136,6 +136,8 @@ def test_sections_are_the_gpu_segments_of_host_tasks() -> None:
         gs.ways.Srm(lock="omlp"),
         gs.ways.Driver(mode="spin"),
         gs.ways.Driver(mode="suspend"),
+        gs.ways.Container(mode="suspend"),
+        gs.ways.Container(mode="busy"),
     ],
     ids=repr,
 )
@@ -154,7 +156,7 @@ def test_ways_of_global_edf_are_those_of_host_tasks(played: gs.ways.Way) -> None
             parts: list[gs.Segment] = [gs.CPU(work(1, 3))]
             if random.random() < 0.8:
                 section: list[gs.Segment] = [gs.Kernel(work(1, 9))]
-                if played.name == "srm":
+                if played.name != "driver":
                     into, out = (of(work(1, 2), by="cpu") for of in (gs.CopyIn, gs.CopyOut))
                     section = [into, *section, out]
                 parts += [*section, gs.CPU(work(0, 1) + 1)]
@@ -163,7 +165,13 @@ def test_ways_of_global_edf_are_those_of_host_tasks(played: gs.ways.Way) -> None
         run = gs.observe(workload, p, played, until=200_000)
         assert isinstance(run.detail, MachineRun)
         hosts = workload.hosts(p, sms="all").tasks
-        host = gs.simulate.host(hosts, p.cpus, played, until=200_000)
+        if played.name == "container":  # its period is that of the test
+            period = gs.analysis.container(hosts, p.cpus).server_period
+            host = gs.simulate.host(
+                hosts, p.cpus, played.replace(server_period=period), until=200_000
+            )
+        else:
+            host = gs.simulate.host(hosts, p.cpus, played, until=200_000)
         mine = sorted(zip(run.task.tolist(), run.job.tolist(), run.end.tolist(), strict=True))
         other = sorted(zip(host.task.tolist(), host.job.tolist(), host.end.tolist(), strict=True))
         same += mine == other

@@ -196,7 +196,7 @@ def test_answers_of_every_kind_are_among_them() -> None:
         *("MigAllocation", "HolisticBound"),
     }
     runs = {type(made(f"run, {name}").detail).__name__ for name in RUNS}
-    assert runs == {"HostRun", "InstanceRuns", "MachineRun"}
+    assert runs == {"InstanceRuns", "MachineRun"}
     assert {made(f"answer, {name}").schedulable for name in ANSWERS} == {True, False, None}
     rows = compared().rows
     assert {row.way for row in rows} == set(WAYS)
@@ -458,7 +458,7 @@ HOSTILE = {
         (fields(until=-1), "until: got -1"),
         (fields(now=2**70), "now: got 1180591620717411303424"),
         (fields(assumptions={"tuple": [None]}), "assumptions[0]: got NoneType"),
-        (fields(detail=None), "detail: got NoneType, expected HostRun or InstanceRuns"),
+        (fields(detail=None), "detail: got NoneType, expected InstanceRuns or MachineRun"),
         (lambda m: m.update({"task.npy": npy(np.array([0]))}), "job: got int64 of shape"),
         (lambda m: m.update({"task.npy": npy(np.array(0))}), "task: got int64 of shape ()"),
         (

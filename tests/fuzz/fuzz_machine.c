@@ -190,6 +190,12 @@ static void read_system(fuzz_t *f, system_t *s)
     m->victim = fuzz_number(f, -1, m->n - 1);
     m->kernel_gap = fuzz_time(f, 0, 3);
     m->wake_latency = fuzz_time(f, 0, 3);
+    if (m->rule == GS_SIMULATE_MACHINE_RULE_CONTAINER) {
+        m->policy = fuzz_one_in(f, 16) ? m->policy : GS_SIMULATE_MACHINE_GLOBAL_EDF;
+        m->server_period = fuzz_time(f, 1, 20);
+        m->server_budget = fuzz_one_in(f, 4) ? m->server_period : fuzz_time(f, 1, 6);
+    }
+    m->stall = m->rule == GS_SIMULATE_MACHINE_RULE_GCAPS && fuzz_one_in(f, 2);
     m->period = s->period;
     m->deadline = s->deadline;
     m->offset = s->offset;
@@ -255,7 +261,23 @@ static void check_order(const gs_simulate_machine_t *run)
     }
 }
 
-/* A CPU runs one thread at a time, and a thread has one CPU. */
+static bool has_sections(const gs_simulate_machine_model_t *m, int64_t i)
+{
+    bool found = false;
+    for (int64_t s = m->step_begin[i]; s < m->step_begin[i + 1]; s++) {
+        found = found || m->step_kind[s] == GS_SIMULATE_MACHINE_BEGIN;
+    }
+    return found;
+}
+
+/* Whether the container's server serves both tasks, one at a time. */
+static bool are_inside(const gs_simulate_machine_model_t *m, int64_t i, int64_t k)
+{
+    return m->rule == GS_SIMULATE_MACHINE_RULE_CONTAINER && has_sections(m, i) &&
+           has_sections(m, k);
+}
+
+/* A CPU and a server run one thread at a time, and a thread has one CPU. */
 static void check_cpus(const gs_simulate_machine_t *run)
 {
     for (int64_t a = 0; a < run->cpu_count; a++) {
@@ -267,7 +289,10 @@ static void check_cpus(const gs_simulate_machine_t *run)
                        run->cpu[GS_SIMULATE_MACHINE_CPU_CPU][b];
             bool task = run->cpu[GS_SIMULATE_MACHINE_CPU_TASK][a] ==
                         run->cpu[GS_SIMULATE_MACHINE_CPU_TASK][b];
-            FUZZ_CHECK(!(cpu || task) || run->cpu[GS_SIMULATE_MACHINE_CPU_TO][b] <= from ||
+            bool inside = are_inside(&run->model, run->cpu[GS_SIMULATE_MACHINE_CPU_TASK][a],
+                                     run->cpu[GS_SIMULATE_MACHINE_CPU_TASK][b]);
+            FUZZ_CHECK(!(cpu || task || inside) ||
+                       run->cpu[GS_SIMULATE_MACHINE_CPU_TO][b] <= from ||
                        to <= run->cpu[GS_SIMULATE_MACHINE_CPU_FROM][b]);
         }
     }

@@ -354,7 +354,7 @@ def test_ends_and_late_jobs_of_old_files(tmp_path: Path) -> None:
     search = gs.pbs.search(kernels, table, policy=True)
     tasks = [gs.Task(name, 9, [gs.CPU(3), gs.Kernel(7, blocks=1, threads=32)]) for name in "ab"]
     observed = gs.observe(gs.Workload(tasks), gs.Platform("xavier", cpus=1), "container")
-    assert observed.late.any() and isinstance(observed.detail, gs.simulate.HostRun)
+    assert observed.late.any() and isinstance(observed.detail, gs.simulate.MachineRun)
     runs: list[tuple[Any, dict[str, str]]] = [
         (gs.simulate.fifo(kernels, 32, until=12), {"end": "finish"}),
         (gs.simulate.host(HOSTS, 2, "mpcp", until=99), {"end": "finish", "late_count": "missed"}),

@@ -536,6 +536,7 @@ class Machine:
         """Let the time from now to ``to`` pass, in which nothing happens."""
         span = to - self.now
         log = self.run_log
+        self.way.passes(span)
         for th in self.threads:
             if th.state != "idle" and th.job is not None:
                 what = th.state if th.state == "suspended" else "runs"
@@ -683,7 +684,10 @@ class Machine:
         return (2, min([self.own_key(th), *self.way.lends(self, th)]), th.since, th.rank)
 
     def own_key(self, th: Thread) -> int:
-        """The priority of a thread, or, under EDF, the deadline of its job."""
+        """The priority of a thread, or, under EDF, the deadline of its job or of its server's."""
+        served = self.way.server_key(th)
+        if served is not None:
+            return served
         edf = self.cpu_policy == "global_edf" and th.job is not None
         return th.job.deadline if edf else th.base
 
@@ -747,7 +751,8 @@ class Machine:
             here = [th for th in self.threads if th.cluster == cluster]
             if any(th.state == "asking" for th in here):
                 continue
-            ready = sorted((th for th in here if th.state == "ready"), key=self.key)
+            able = [th for th in here if th.state == "ready" and self.way.competes(th)]
+            ready = sorted(able, key=self.key)
             chosen = ready[: len(cpus)]
             for th in here:
                 if th not in chosen:
@@ -771,6 +776,7 @@ class Machine:
             while changed or (self.pending and self.pending[0].release <= self.now):
                 self.rounds += 1
                 self._release()
+                self.way.serve(self)
                 changed = self._dispatch()
                 changed |= self.way.grant(self)
                 changed |= self._arrive()

@@ -88,6 +88,20 @@ class Way:
         """Keys that a thread has beside its own."""
         return []
 
+    def competes(self, th: Thread) -> bool:
+        """Whether a ready thread may have a CPU."""
+        return True
+
+    def server_key(self, th: Thread) -> int | None:
+        """Key of the server that serves a thread; None: it has its own."""
+        return None
+
+    def serve(self, m: Machine) -> None:
+        """Choose the threads that compete, before each choice of threads."""
+
+    def passes(self, span: int) -> None:
+        """Note that time passes from now on."""
+
     def end_needs_cpu(self, m: Machine) -> bool:
         """Whether the end of a section is executed by the thread."""
         return False
@@ -315,6 +329,7 @@ class Gcaps(Way):
 
     An update of the run list precedes and ends a section: one at a time, not preemptable, most
     urgent first. The GPU stops during the begin update of a section more urgent than its owner.
+    With ``stall`` kernels, but no switch, stop during all updates.
     """
 
     name = "gcaps"
@@ -381,8 +396,17 @@ class Gcaps(Way):
         self.updating, th.boost, th.left = None, None, 0
 
     def choose(self, m: Machine, device: Device) -> Context | None:
+        context = self._owner(device)
+        if context is None or self.updating is None or not self.options.get("stall"):
+            return context
+        switches = device.owner is context and device.ready_at > m.now
+        begins = device.last is not context and m.platform.context_switch > 0
+        return context if switches or begins else None
+
+    def _owner(self, device: Device) -> Context | None:
+        """Context of the most urgent open section."""
         if len(device.contexts) == 1:
-            return device.owner
+            return next(iter(device.contexts.values()))
         if not self.open:
             return None
         task = min(self.open, key=lambda i: self.urgency[i])
@@ -704,6 +728,99 @@ class GpuServer(Way):
         server.state, server.left, server.job = "ready", 0, best[2].job
 
 
+class Container(Lock):
+    """Global EDF; one server serves the tasks with sections, in the order of their releases.
+
+    Its jobs have a budget and a deadline a period after their releases, which are a period apart
+    while there is a job to serve. Those of the same release are in the order of their priorities.
+    The server has a CPU as the thread that it serves. Its budget is used while that runs (or spins)
+    and while no thread of it is ready. Mode "busy": it serves the first job to its end. The GPU is
+    for the job released first of all those whose last section has not ended, also of jobs that wait
+    for an earlier one of their task.
+    """
+
+    name = "container"
+    cpu = "global_edf"
+
+    def setup(self, m: Machine) -> None:
+        super().setup(m)
+        self.spin_wait = False
+        self.inside = [th for th in m.threads if m.sections[th.index]]
+        self.period, self.full = self.options["server_period"], self.options["server_budget"]
+        self.budget = self.deadline = self.again = 0
+        self.empty, self.idles = True, False
+        self.current: Thread | None = None
+
+    def end_needs_cpu(self, m: Machine) -> bool:
+        return False
+
+    def competes(self, th: Thread) -> bool:
+        return th not in self.inside or th is self.current
+
+    def server_key(self, th: Thread) -> int | None:
+        return self.deadline if th in self.inside else None
+
+    @property
+    def _is_used(self) -> bool:
+        """Whether the budget is used."""
+        return self.idles or (self.current is not None and self.current.cpu >= 0)
+
+    def alarms(self, m: Machine) -> list[int]:
+        if self._is_used:
+            return [m.now + self.budget]
+        return [self.again] if not self.empty and self.budget == 0 else []
+
+    def passes(self, span: int) -> None:
+        if self._is_used:
+            self.budget -= span
+            if self.budget == 0:
+                self.current, self.idles = None, False
+
+    def serve(self, m: Machine) -> None:
+        here = [th for th in self.inside if th.job is not None]
+        if any(th.state == "asking" for th in here):
+            return
+        self.current, self.idles = None, False
+        if not here:
+            self.budget, self.empty = 0, True
+            return
+        if self.empty:
+            self.again, self.empty = max(self.again, m.now), False
+        if self.budget == 0:
+            if self.again > m.now:
+                return
+            self.deadline = self.again = self.again + self.period
+            self.budget = self.full
+        here.sort(key=lambda th: self._place(th, th.job))
+        able = [th for th in (here[:1] if self.spin_hold else here) if th.state == "ready"]
+        self.current, self.idles = able[0] if able else None, not able
+
+    @staticmethod
+    def _place(th: Thread, job: Job | None) -> tuple[int, int, int]:
+        assert job is not None
+        return (job.release, th.base, th.index)
+
+    def grant(self, m: Machine) -> bool:
+        users = [
+            (self._place(th, job), job, th)
+            for th in self.inside
+            for job in ([] if th.job is None else [th.job, *th.queue])
+            if any(step.kind == "END" for step in m.programs[th.index][job.at :])
+        ]
+        changed = False
+        if self.holder is None and users:
+            _, job, th = min(users, key=lambda one: (one[0], one[1].number))
+            mine = [one for one in self.asked if one[2] is th and th.job is job]
+            if mine:
+                self.asked.remove(mine[0])
+                self.holder = th
+                if th.state == "suspended":
+                    m.wake(th)
+                th.state, th.left, th.why = "ready", 0, ""
+                changed = True
+        return self.let_wait(m) or changed
+
+
 class Pbs(Way):
     """A table of frames, repeated every hyperperiod: (start, end, [(task, job, kernel), ...]).
 
@@ -800,7 +917,7 @@ WAYS: dict[str, type[Way]] = {
             Mpcp,
             FmlpPlus,
         ),
-        *(Srm, Omlp, Driver, EdfSerial, Stgm, GpuServer, Pbs, Mig),
+        *(Srm, Omlp, Driver, EdfSerial, Stgm, GpuServer, Container, Pbs, Mig),
     )
 }
 """Ways by name."""
@@ -825,6 +942,9 @@ def play(
     instances: Any = None,
     within: str | None = None,
     queues: str = "own",
+    stall: bool = False,
+    server_period: int | None = None,
+    server_budget: int | None = None,
     **options: Any,
 ) -> Run:
     """Play a workload under a way up to the instant ``until``.
@@ -842,8 +962,10 @@ def play(
         Core of the server of "gpu_server"; None: one of its own.
     table, repeat
         Frames of "pbs", and their period (default: the hyperperiod).
-    ring, tails, instances, within, queues
-        Options of "time_slices", "edf_serial", "mig", and of ways with parts of the GPU.
+    ring, tails, instances, within, queues, stall
+        Options of "time_slices", "edf_serial", "mig", of ways with parts of the GPU, and "gcaps".
+    server_period, server_budget
+        Of the server of "container".
     options
         ``releases`` (per task a list of instants, or of pairs of arrival and release), ``times``
         (a function of task, job, item, block and whole time, or a table by task, job and item),
@@ -855,7 +977,8 @@ def play(
         raise ValueError(f"way: got {way!r}, expected one of {', '.join(WAYS)}")
     given = {"sms": sms, "server_core": server_core, "table": table, "repeat": repeat}
     given |= {"tails": tails, "hold": hold, "instances": instances, "within": within}
-    given |= {"queues": queues}
+    given |= {"queues": queues, "stall": stall}
+    given |= {"server_period": server_period, "server_budget": server_budget}
     chosen = WAYS[way](mode, ring=ring or platform.ring, **given)
     return Machine(
         workload, platform, chosen, until=until, cores=cores, cpu=cpu or chosen.cpu, **options

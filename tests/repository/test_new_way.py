@@ -30,7 +30,6 @@ const gs_ways_way_t gs_ways_first_come = {
     .placed = &PLACED,
     .host = HOST,
     .in_turns = true,
-    .simulator = "host",
 };
 """
 

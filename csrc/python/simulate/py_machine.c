@@ -302,14 +302,14 @@ GS_PYTHON_SIGNATURE(
     "item_kind, item_time, item_engine, item_blocks, item_threads, item_regs, item_smem, "
     "item_whole, step_begin, step_kind, step_item, device, stream, context, group, level, "
     "channel, client, limit, set_begin, set, grids, engines, cpus, policy, rule, mode, ring, "
-    "latency, kernel_gap, wake_latency, timeslice, context_switch, update_cost, server_overhead, "
-    "server_core, "
-    "until_end, gpu_priority, tail, frame_period, frame_start, entry_begin, entry_task, "
+    "latency, kernel_gap, wake_latency, timeslice, context_switch, update_cost, stall, "
+    "server_overhead, server_core, server_period, server_budget, until_end, gpu_priority, tail, "
+    "frame_period, frame_start, entry_begin, entry_task, "
     "entry_job, entry_kernel, until, last, shares, draw, release_begin, arrival, release, "
     "given_begin, given, after_begin, after, every, victim, drawn_ties, key, index, log_jobs, "
     "log_operations, "
     "log_blocks, log_cpus, stop=None)",
-    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLLLpAALAAAAALLAiNNNNNNNNLpALppppS",
+    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpLLLLpAALAAAAALLAiNNNNNNNNLpALppppS",
     "MachineSimulation",
     "A MachineSimulation at its start. gpus: a pair of limits and sm_order for each device;\n"
     "shares: low and gap as fractions, (4,). See simulate/machine/machine_model.h for the\n"
@@ -319,10 +319,10 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
                               PyObject *kwnames)
 {
     PyObject *gpus, *in[ARRAYS], *key, *stop = Py_None;
-    int policy, rule, mode, ring, until_end, draw, drawn_ties;
+    int policy, rule, mode, ring, stall, until_end, draw, drawn_ties;
     int log_jobs, log_operations, log_blocks, log_cpus;
     long long cpus, latency, kernel_gap, wake_latency, timeslice, context_switch, update_cost,
-        server_overhead, server_core;
+        server_overhead, server_core, server_period, server_budget;
     long long frame_period, until, last, victim, index;
     if (!gs_python_parse(
             &machine_open_signature, args, nargs, kwnames, &gpus, &in[PERIOD], &in[DEADLINE],
@@ -332,12 +332,12 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
             &in[DEVICE], &in[STREAM], &in[CONTEXT], &in[GROUP], &in[LEVEL], &in[CHANNEL],
             &in[CLIENT], &in[LIMIT], &in[SET_BEGIN], &in[SET], &in[GRIDS], &in[ENGINES], &cpus,
             &policy, &rule, &mode, &ring, &latency, &kernel_gap, &wake_latency, &timeslice,
-            &context_switch, &update_cost, &server_overhead, &server_core, &until_end,
-            &in[GPU_PRIORITY], &in[TAIL], &frame_period, &in[FRAME_START], &in[ENTRY_BEGIN],
-            &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL], &until, &last, &in[SHARES], &draw,
-            &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN],
-            &in[AFTER_BEGIN], &in[AFTER], &in[EVERY], &victim, &drawn_ties, &key, &index, &log_jobs,
-            &log_operations, &log_blocks, &log_cpus, &stop)) {
+            &context_switch, &update_cost, &stall, &server_overhead, &server_core, &server_period,
+            &server_budget, &until_end, &in[GPU_PRIORITY], &in[TAIL], &frame_period,
+            &in[FRAME_START], &in[ENTRY_BEGIN], &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL],
+            &until, &last, &in[SHARES], &draw, &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE],
+            &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER], &in[EVERY], &victim,
+            &drawn_ties, &key, &index, &log_jobs, &log_operations, &log_blocks, &log_cpus, &stop)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -360,8 +360,11 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
     self->model.timeslice = timeslice;
     self->model.context_switch = context_switch;
     self->model.update_cost = update_cost;
+    self->model.stall = stall != 0;
     self->model.server_overhead = server_overhead;
     self->model.server_core = server_core;
+    self->model.server_period = server_period;
+    self->model.server_budget = server_budget;
     self->model.until_end = until_end != 0;
     self->model.frame_period = frame_period;
     self->model.until = until;

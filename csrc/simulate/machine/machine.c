@@ -55,6 +55,9 @@ static void settle(gs_simulate_machine_state_t *self)
         while ((changed || gs_heap_time(&self->releases) <= self->now) && self->status == GS_OK) {
             self->rounds++;
             gs_simulate_machine_release(self);
+            if (self->rule->serve != NULL) {
+                self->rule->serve(self);
+            }
             changed = gs_simulate_machine_dispatch(self);
             changed |= self->rule->grant != NULL && self->rule->grant(self);
             changed |= gs_simulate_machine_arrive(self);
@@ -145,8 +148,12 @@ int gs_simulate_machine_run(gs_simulate_machine_t *machine, gs_context_t *ctx, i
             self->status = gs_fail(ctx, GS_ERR_OVERFLOW, "until", -1, self->model->until,
                                    "a run that ends before tick 2**60");
         } else {
+            int64_t since = self->now;
             gs_simulate_machine_pass(self, next);
             self->now = next;
+            if (self->rule->passed != NULL) {
+                self->rule->passed(self, since);
+            }
             end_all(self);
         }
     }

@@ -28,18 +28,22 @@
  *                ends is behind those whose launches come at that instant.
  *   gcaps        an update precedes and ends a section: one at a time, most urgent first, boosted,
  *                on the CPU of the thread. The most urgent open section owns the GPU, which stops
- *                during the first update of a more urgent one.
- *   mpcp         a lock, most urgent first; the holder is boosted.
- *   fmlp_plus    a lock, first come, first served; the holder is boosted.
- *   srm          a lock, first come, first served; the holder inherits the keys of those who wait.
- *   omlp         as srm, but at most as many requests as CPUs, that of the holder among them, are
- *                in the FIFO queue; the others wait for a place, most urgent first.
- *   edf_serial   a lock, earliest deadline first.
- *   driver       sections begin and end at once; all tasks have one stream.
- *   stgm         first come, first served for each SM of the room; boosted from the request on.
- *   gpu_server   a thread above all others runs the sections, most urgent client first; its
- *                overhead precedes the first one of a busy period, and follows each.
- *   frames       kernels join by a table (batches).
+ *                during the first update of a more urgent one (with `stall` during every update,
+ * but for switches). mpcp         a lock, most urgent first; the holder is boosted. fmlp_plus    a
+ * lock, first come, first served; the holder is boosted. srm          a lock, first come, first
+ * served; the holder inherits the keys of those who wait. omlp         as srm, but at most as many
+ * requests as CPUs, that of the holder among them, are in the FIFO queue; the others wait for a
+ * place, most urgent first. edf_serial   a lock, earliest deadline first. driver       sections
+ * begin and end at once; all tasks have one stream. stgm         first come, first served for each
+ * SM of the room; boosted from the request on. gpu_server   a thread above all others runs the
+ * sections, most urgent client first; its overhead precedes the first one of a busy period, and
+ * follows each. container    a server of global EDF runs the threads of all tasks with sections, by
+ * the releases of their jobs, then by priority; `busy`, the first one to its end. Its own jobs are
+ *                released `server_period` apart while it has a job to serve, at least that apart
+ *                otherwise, with deadlines at the end of the period and a budget, which passes
+ * while a thread of it is on a CPU, and while none is ready. The section of the job released first
+ * comes first, also before that of one that waits for an earlier one of its task. Threads execute
+ * the ends of sections without a CPU. frames       kernels join by a table (batches).
  *
  *   Under locks and driver the GPU goes to the context of the kernels.
  *

@@ -64,6 +64,20 @@ static int check_different(gs_context_t *ctx, const char *field, const int64_t *
     return status;
 }
 
+/* The container's server. */
+static int check_server(gs_context_t *ctx, const model_t *m)
+{
+    if (m->policy != GS_SIMULATE_MACHINE_GLOBAL_EDF) {
+        return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, m->policy, "global EDF for the container");
+    }
+    int status = check_times(ctx, "server_period", &m->server_period, 1, 1);
+    if (status == GS_OK && (m->server_budget < 1 || m->server_budget > m->server_period)) {
+        status = gs_fail(ctx, GS_ERR_VALUE, "server_budget", -1, m->server_budget,
+                         "a time of 1 to the server's period");
+    }
+    return status;
+}
+
 static int check_options(gs_context_t *ctx, const model_t *m)
 {
     const struct {
@@ -106,7 +120,7 @@ static int check_options(gs_context_t *ctx, const model_t *m)
         {"server_overhead", m->server_overhead, 0},
         {"until", m->until, 0},
     };
-    int status = GS_OK;
+    int status = m->rule == GS_SIMULATE_MACHINE_RULE_CONTAINER ? check_server(ctx, m) : GS_OK;
     for (size_t i = 0; i < sizeof times / sizeof *times && status == GS_OK; i++) {
         status = check_times(ctx, times[i].field, &times[i].value, 1, times[i].least);
     }

@@ -146,9 +146,7 @@ static bool grant_lock(state_t *self)
     return grant_to(self, self->holder < 0 ? first_request(self) : -1);
 }
 
-/* The context with a kernel that has joined: only the holder has one, or the head of the one
- * stream. */
-static int64_t choose_busy(state_t *self, int64_t d)
+int64_t gs_simulate_machine_choose_busy(state_t *self, int64_t d)
 {
     const gs_simulate_machine_device_t *device = &self->device[d];
     for (int64_t c = 0; device->contexts > 1 && c < device->contexts; c++) {
@@ -317,7 +315,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_mpcp = {
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
-    .choose = choose_busy,
+    .choose = gs_simulate_machine_choose_busy,
     .end_needs_cpu = true,
     .boosts = true,
     .by_priority = true,
@@ -328,7 +326,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_fmlp_plus = {
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
-    .choose = choose_busy,
+    .choose = gs_simulate_machine_choose_busy,
     .end_needs_cpu = true,
     .boosts = true,
 };
@@ -338,7 +336,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_srm = {
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
-    .choose = choose_busy,
+    .choose = gs_simulate_machine_choose_busy,
     .end_needs_cpu = true,
     .inherits = true,
 };
@@ -348,19 +346,20 @@ const gs_simulate_machine_rule_t gs_simulate_machine_omlp = {
     .begin = begin_queue,
     .end = end_queue,
     .grant = grant_queue,
-    .choose = choose_busy,
+    .choose = gs_simulate_machine_choose_busy,
     .end_needs_cpu = true,
     .inherits = true,
 };
 
-const gs_simulate_machine_rule_t gs_simulate_machine_driver = {.choose = choose_busy};
+const gs_simulate_machine_rule_t gs_simulate_machine_driver = {.choose =
+                                                                   gs_simulate_machine_choose_busy};
 
 const gs_simulate_machine_rule_t gs_simulate_machine_edf_serial = {
     .init = init_lock,
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
-    .choose = choose_busy,
+    .choose = gs_simulate_machine_choose_busy,
     .by_deadline = true,
 };
 

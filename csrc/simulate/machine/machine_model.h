@@ -47,6 +47,7 @@ enum {
     GS_SIMULATE_MACHINE_RULE_GPU_SERVER = 9,
     GS_SIMULATE_MACHINE_RULE_FRAMES = 10,
     GS_SIMULATE_MACHINE_RULE_OMLP = 11,
+    GS_SIMULATE_MACHINE_RULE_CONTAINER = 12,
     GS_SIMULATE_MACHINE_RULES
 };
 
@@ -139,10 +140,12 @@ typedef struct {
     int64_t timeslice;
     int64_t context_switch;
     int64_t update_cost; /* GCAPS */
+    bool stall;          /* GCAPS: every update stops the GPU */
     int64_t server_overhead;
-    int64_t server_core; /* 0 .. cpus; cpus: a core of its own */
-    bool until_end;      /* a channel lets its next kernel join when the one before has ended;
-                            else when it is dispatched */
+    int64_t server_core;                  /* 0 .. cpus; cpus: a core of its own */
+    int64_t server_period, server_budget; /* of the container, 1 <= budget <= period */
+    bool until_end; /* a channel lets its next kernel join when the one before has ended;
+                       else when it is dispatched */
     const int64_t *gpu_priority; /* GCAPS: smaller is more urgent, all different */
     const int64_t *tail; /* EDF: what shortens the deadline by which the task's units are ordered
                           */

@@ -25,6 +25,8 @@ int64_t gs_simulate_machine_key(const gs_simulate_machine_state_t *self,
                                 const gs_simulate_machine_thread_t *t);
 /* Lends a thread a key; GS_NEVER: none. */
 void gs_simulate_machine_lend(gs_simulate_machine_state_t *self, int32_t r, int64_t key);
+/* Lets a thread that needs a server compete with the key of this, GS_NEVER: not at all. */
+void gs_simulate_machine_admit(gs_simulate_machine_state_t *self, int32_t r, int64_t key);
 /* Boosts a thread: 0, 1, or 2 for its own priority. */
 void gs_simulate_machine_boost(gs_simulate_machine_state_t *self, int32_t r, int32_t boost,
                                int64_t key);
@@ -79,6 +81,9 @@ int64_t gs_simulate_machine_next_block(const gs_simulate_machine_state_t *self, 
 void gs_simulate_machine_ask(gs_simulate_machine_state_t *self, int32_t r);
 /* Removes a request. */
 void gs_simulate_machine_take_request(gs_simulate_machine_state_t *self, int32_t k);
+/* The context with a kernel that has joined: only the holder has one, or the head of the one
+ * stream. */
+int64_t gs_simulate_machine_choose_busy(gs_simulate_machine_state_t *self, int64_t device);
 /* Lets those wait that ask, spinning or suspended. True if one did. */
 bool gs_simulate_machine_let_wait(gs_simulate_machine_state_t *self, bool spins);
 

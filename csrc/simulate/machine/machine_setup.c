@@ -21,6 +21,7 @@ static const gs_simulate_machine_rule_t *const RULES[GS_SIMULATE_MACHINE_RULES] 
     [GS_SIMULATE_MACHINE_RULE_EDF_SERIAL] = &gs_simulate_machine_edf_serial,
     [GS_SIMULATE_MACHINE_RULE_STGM] = &gs_simulate_machine_stgm,
     [GS_SIMULATE_MACHINE_RULE_GPU_SERVER] = &gs_simulate_machine_gpu_server,
+    [GS_SIMULATE_MACHINE_RULE_CONTAINER] = &gs_simulate_machine_container,
     [GS_SIMULATE_MACHINE_RULE_FRAMES] = &gs_simulate_machine_frames,
 };
 
@@ -76,6 +77,7 @@ static int make_threads(state_t *self)
                                             .queued_last = -1,
                                             .boost = 2,
                                             .lent = GS_NEVER,
+                                            .server_key = -1,
                                             .cpu = -1};
         t->base = r == self->n ? -1 : m->priority[r];
         if (r == self->n) {
@@ -401,14 +403,14 @@ static void free_state(state_t *self, gs_context_t *ctx)
     gs_heap_free(&self->releases, ctx);
     gs_heap_free(&self->alarms, ctx);
     void *const arrays[] = {
-        self->thread,   self->cluster,     self->member,  self->chosen,  self->cpu,
-        self->cpu_log,  self->done,        self->asked,   self->arrival, self->number,
-        self->job,      self->op,          self->flying,  self->sorted,  self->shape,
-        self->stream,   self->channel,     self->heads,   self->device,  self->context,
-        self->queue,    self->at,          self->held,    self->held_of, self->used,
-        self->queue_of, self->flight,      self->holds,   self->taken,   self->ring,
-        self->opens,    self->at_begin,    self->is_open, self->entry,   self->ended,
-        self->sends,    self->sends_begin, self->sent,
+        self->thread,   self->cluster,     self->member,  self->chosen,      self->cpu,
+        self->cpu_log,  self->done,        self->asked,   self->arrival,     self->number,
+        self->job,      self->op,          self->flying,  self->sorted,      self->shape,
+        self->stream,   self->channel,     self->heads,   self->device,      self->context,
+        self->queue,    self->at,          self->held,    self->held_of,     self->used,
+        self->queue_of, self->flight,      self->holds,   self->taken,       self->ring,
+        self->opens,    self->at_begin,    self->is_open, self->entry,       self->ended,
+        self->sends,    self->sends_begin, self->sent,    self->section_end,
     };
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
         gs_free(ctx, arrays[k]);

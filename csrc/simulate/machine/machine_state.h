@@ -45,10 +45,11 @@ typedef struct {
     int64_t job;       /* record, -1: none */
     int64_t queued;    /* first and last record of its jobs that wait, -1: none */
     int64_t queued_last;
-    int64_t round; /* of its request */
-    int64_t order; /* the request's rank */
-    int64_t turn;  /* OMLP: its place in the FIFO queue, -1: it waits for one */
-    int64_t lent;  /* the most urgent key that it inherits, GS_NEVER: none */
+    int64_t round;      /* of its request */
+    int64_t order;      /* the request's rank */
+    int64_t turn;       /* OMLP: its place in the FIFO queue, -1: it waits for one */
+    int64_t lent;       /* the most urgent key that it inherits, GS_NEVER: none */
+    int64_t server_key; /* of the server that serves it, GS_NEVER: none does, -1: it needs none */
     int32_t state;
     int32_t boost; /* 0: not preemptable, 1: above all priorities, 2: its own priority */
     int32_t cluster;
@@ -150,6 +151,9 @@ typedef struct {
     bool (*end)(gs_simulate_machine_state_t *self, int32_t r);
     /* The work of a thread with `after` is done. */
     void (*after)(gs_simulate_machine_state_t *self, int32_t r);
+    /* Threads are about to be chosen; `now` was `since` before. NULL: nothing to do. */
+    void (*serve)(gs_simulate_machine_state_t *self);
+    void (*passed)(gs_simulate_machine_state_t *self, int64_t since);
     /* The requests of this round are known; true if anything changed. NULL: there are none. */
     bool (*grant)(gs_simulate_machine_state_t *self);
     /* The next instant at which the rule acts, GS_NEVER: none; NULL: none. */
@@ -244,6 +248,13 @@ struct gs_simulate_machine_state {
     int32_t updates; /* thread whose update runs, -1: none */
     /* Server. */
     int32_t client; /* whose section has ended, -1: none */
+    /* Container. */
+    int64_t *section_end; /* per task: its steps up to the end of the last section, 0: none */
+    int64_t budget;       /* that is left of the server's job */
+    int64_t server_deadline, next_budget;
+    int32_t served; /* thread, -1: none */
+    bool idles;     /* the server has budget, and no thread of it is ready */
+    bool was_empty; /* no task with sections had a job */
     /* Frames. */
     int64_t frame, repetition, left; /* the current one, its kernels that have not ended */
     int64_t repetitions;
@@ -267,5 +278,6 @@ extern const gs_simulate_machine_rule_t gs_simulate_machine_edf_serial;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_stgm;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_gpu_server;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_frames;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_container;
 
 #endif

@@ -99,6 +99,9 @@ void gs_simulate_machine_boost(gs_simulate_machine_state_t *self, int32_t r, int
 
 int64_t gs_simulate_machine_key(const gs_simulate_machine_state_t *self, const thread_t *t)
 {
+    if (t->server_key >= 0) {
+        return t->server_key;
+    }
     int64_t key = t->base;
     if (self->model->policy == GS_SIMULATE_MACHINE_GLOBAL_EDF && t->job >= 0) {
         key = self->job[t->job].deadline;
@@ -109,6 +112,12 @@ int64_t gs_simulate_machine_key(const gs_simulate_machine_state_t *self, const t
 void gs_simulate_machine_lend(gs_simulate_machine_state_t *self, int32_t r, int64_t key)
 {
     self->thread[r].lent = key;
+    mark(self, &self->thread[r]);
+}
+
+void gs_simulate_machine_admit(gs_simulate_machine_state_t *self, int32_t r, int64_t key)
+{
+    self->thread[r].server_key = key;
     mark(self, &self->thread[r]);
 }
 
@@ -340,7 +349,7 @@ static int32_t choose(const gs_simulate_machine_state_t *self, const cluster_t *
         if (t->state == GS_SIMULATE_MACHINE_ASKING) {
             return -1;
         }
-        if (t->state != GS_SIMULATE_MACHINE_READY) {
+        if (t->state != GS_SIMULATE_MACHINE_READY || t->server_key == GS_NEVER) {
             continue;
         }
         int32_t k = count < cluster->width ? count++ : count;

@@ -220,12 +220,12 @@ static bool grant_update(state_t *self)
     return waits || changed;
 }
 
-static int64_t choose_section(state_t *self, int64_t d)
+/* The context of the most urgent open section, -1: none, or it has no kernel. */
+static int64_t owner_of(const state_t *self, const device_t *device)
 {
-    const device_t *device = &self->device[d];
     const int64_t *urgency = self->model->gpu_priority;
     if (device->contexts < 2) {
-        return device->owner;
+        return device->contexts - 1;
     }
     int32_t first = -1;
     for (int32_t i = 0; i < self->n; i++) {
@@ -240,6 +240,19 @@ static int64_t choose_section(state_t *self, int64_t d)
     int64_t c = self->model->context[first]; /* -1: its section has copies alone */
     /* A switch begins when the owner has a kernel; before it the GPU stays where it is. */
     return c >= 0 && (self->context[c].work > 0 || c == device->owner) ? c : -1;
+}
+
+static int64_t choose_section(state_t *self, int64_t d)
+{
+    const device_t *device = &self->device[d];
+    int64_t c = owner_of(self, device);
+    if (c < 0 || !self->model->stall || self->updates < 0) {
+        return c;
+    }
+    /* Kernels stop, but no switch. */
+    bool switches = c == device->owner && device->ready > self->now;
+    bool begins = c != device->last && self->model->context_switch > 0;
+    return switches || begins ? c : -1;
 }
 
 const gs_simulate_machine_rule_t gs_simulate_machine_time_slices = {

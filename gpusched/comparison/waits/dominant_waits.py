@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from gpusched.comparison.instances.instance_runs import InstanceRuns
-from gpusched.comparison.waits.host_task_waits import host_waits
 from gpusched.comparison.waits.machine_waits import (
     JobPart,
     MachineSetting,
@@ -18,10 +17,9 @@ from gpusched.comparison.waits.wait_sums import JobSpan, Waited
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.machine_result import MachineRun
 
-Detail = HostRun | InstanceRuns | MachineRun
+Detail = InstanceRuns | MachineRun
 """The results that a run of a workload keeps."""
 
 __all__ = ["parts_of", "wait_sentence"]
@@ -75,7 +73,7 @@ def parts_of(
 ) -> list[JobPart] | None:
     """The parts of a job: its work and its waits, in order; None if it is not known."""
     found, setting = _of_task(detail, setting, options, span)
-    return job_parts(found, setting, span) if isinstance(found, MachineRun) else None
+    return None if found is None else job_parts(found, setting, span)
 
 
 def _of_task(
@@ -83,7 +81,7 @@ def _of_task(
     setting: MachineSetting,
     options: Mapping[str, Any],
     span: JobSpan,
-) -> tuple[HostRun | MachineRun | None, MachineSetting]:
+) -> tuple[MachineRun | None, MachineSetting]:
     """The run that has the task, if there is one for each instance of a GPU, and its way."""
     if not isinstance(detail, InstanceRuns):
         return detail, setting
@@ -101,8 +99,4 @@ def _waits(
     span: JobSpan,
 ) -> list[Waited] | None:
     found, setting = _of_task(detail, setting, options, span)
-    if isinstance(found, MachineRun):
-        return machine_waits(found, setting, span)
-    return (
-        host_waits(found, setting.platform, options, span) if isinstance(found, HostRun) else None
-    )
+    return None if found is None else machine_waits(found, setting, span)

@@ -40,6 +40,7 @@ _FOR_GPU = {
     "mpcp": "for the lock, held by {}",
     "fmlp_plus": "for the lock, held by {}",
     "srm": "for the lock, held by {}",
+    "container": "for the GPU, which {} had",
 }
 """The wait of a thread at the beginning of a section, by way."""
 
@@ -278,7 +279,9 @@ class _OfJob:
             if self.way == "time_slices"
             else f"for the GPU, which {name} had",
             "switch": "for a switch of the GPU to its context",
-            "CPU": f"for a CPU, which had {name}'s work",
+            "CPU": "for a CPU, or for its server's budget"
+            if self.way == "container" and len(self.mine)
+            else f"for a CPU, which had {name}'s work",
             "lock": _FOR_GPU.get(self.way, "for the GPU, which {} had").format(name),
         }[what]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 
-__all__ = ["JobSpan", "Waited", "busy_within", "overlaps", "shown_name", "sorted_waits"]
+__all__ = ["JobSpan", "Waited", "overlaps", "shown_name", "sorted_waits"]
 
 Cause = TypeVar("Cause", tuple[str, str], tuple[str, int])
 """A reason, and the other task by name or index."""
@@ -56,17 +56,6 @@ def sorted_waits(
     """The waits, the longest first; the cause ``earlier`` is the job before."""
     found = sorted(sums.items(), key=lambda item: -item[1])
     return [Waited(ticks, text(cause), cause[0] == earlier) for cause, ticks in found if ticks > 0]
-
-
-def busy_within(spans: Iterable[tuple[int, int]], start: int, end: int) -> int:
-    """Ticks of an interval that the spans cover together."""
-    total, until = 0, start
-    for low, high in sorted(spans):
-        low, high = max(low, until), min(high, end)
-        if high > low:
-            total += high - low
-            until = high
-    return total
 
 
 def overlaps(start: Int64Array, end: Int64Array, low: int, high: int) -> Int64Array:
