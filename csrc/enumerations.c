@@ -473,9 +473,9 @@ static const char *const SIMULATE_MACHINE_OPERATION[] = {
 };
 
 static const char *const SIMULATE_MACHINE_BLOCK[] = {
-    [GS_SIMULATE_MACHINE_BLOCK_OP] = "operation", [GS_SIMULATE_MACHINE_BLOCK_NUMBER] = "block",
-    [GS_SIMULATE_MACHINE_BLOCK_SM] = "sm",        [GS_SIMULATE_MACHINE_BLOCK_START] = "start",
-    [GS_SIMULATE_MACHINE_BLOCK_END] = "end",
+    [GS_SIMULATE_GPU_BLOCK_OP] = "operation", [GS_SIMULATE_GPU_BLOCK_NUMBER] = "block",
+    [GS_SIMULATE_GPU_BLOCK_SM] = "sm",        [GS_SIMULATE_GPU_BLOCK_START] = "start",
+    [GS_SIMULATE_GPU_BLOCK_END] = "end",
 };
 
 static const char *const SIMULATE_MACHINE_CPU[] = {

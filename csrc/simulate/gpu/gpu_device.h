@@ -88,8 +88,8 @@
 int gs_simulate_gpu_init(gs_simulate_gpu_t *self, gs_context_t *ctx);
 void gs_simulate_gpu_free(gs_simulate_gpu_t *self, gs_context_t *ctx);
 
-/* Limits a partition, whose client is set, to `count` SMs of its own (0: all) and to `limit` SMs at
- * once (0: any number). */
+/* Limits a partition of a GPU that is initialised, and whose client is set, to `count` SMs of its
+ * own (0: all) and to `limit` SMs at once (0: any number). */
 int gs_simulate_gpu_confine(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t partition,
                             const int64_t *set, int64_t count, int64_t limit);
 

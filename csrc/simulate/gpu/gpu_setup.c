@@ -153,11 +153,7 @@ int gs_simulate_gpu_confine(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t 
             return ctx->status;
         }
         for (int64_t k = 0; k < count; k++) {
-            int32_t position = 0;
-            while (gs_gpu_sm_at(self->gpu, position) != set[k]) {
-                position++;
-            }
-            partition->is_in_set[position] = true;
+            partition->is_in_set[self->position[set[k]]] = true;
         }
     }
     partition->limit = (int32_t)limit;

@@ -91,26 +91,6 @@ int gs_simulate_hierarchy_check_partitions(gs_context_t *ctx,
     return status;
 }
 
-/* The SMs of the partitions. */
-static int make_limits(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
-{
-    const gs_simulate_hierarchy_model_t *model = &self->model;
-    int status = GS_OK;
-    for (int64_t p = 0; p < model->partitions && status == GS_OK; p++) {
-        int64_t begin = model->set_begin == NULL ? 0 : model->set_begin[p];
-        int64_t count = model->set_begin == NULL ? 0 : model->set_begin[p + 1] - begin;
-        int64_t limit = model->limit == NULL ? 0 : model->limit[p];
-        self->gpu.partition[p].client = p;
-        if (limit >= (count > 0 ? count : model->gpu.sms)) {
-            limit = 0;
-        }
-        status = gs_simulate_gpu_confine(&self->gpu, ctx, p, count > 0 ? model->set + begin : NULL,
-                                         count, limit);
-        self->gpu.partition[p].null_stream = -1;
-    }
-    return status;
-}
-
 /* Scratch for the rooms: per context and partition. */
 typedef struct {
     int64_t *shared;  /* per context: group of the partitions without queues of their own, -1: none
@@ -220,14 +200,31 @@ int gs_simulate_hierarchy_make_rooms(gs_simulate_hierarchy_t *self, gs_context_t
          (gpu->partition = gs_alloc(ctx, partitions, sizeof *gpu->partition)) == NULL)) {
         status = ctx->status;
     }
-    if (status == GS_OK) {
-        status = make_limits(self, ctx);
+    for (int64_t p = 0; p < model->partitions && status == GS_OK; p++) {
+        gpu->partition[p] = (gs_simulate_gpu_partition_t){.client = p, .null_stream = -1};
     }
     if (status == GS_OK) {
         status = fill_rooms(self, ctx, &counts);
     }
     for (size_t k = 0; k < sizeof scratch / sizeof *scratch; k++) {
         gs_free(ctx, scratch[k]);
+    }
+    return status;
+}
+
+int gs_simulate_hierarchy_make_limits(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    int status = GS_OK;
+    for (int64_t p = 0; p < model->partitions && status == GS_OK; p++) {
+        int64_t begin = model->set_begin == NULL ? 0 : model->set_begin[p];
+        int64_t count = model->set_begin == NULL ? 0 : model->set_begin[p + 1] - begin;
+        int64_t limit = model->limit == NULL ? 0 : model->limit[p];
+        if (limit >= (count > 0 ? count : model->gpu.sms)) {
+            limit = 0;
+        }
+        status = gs_simulate_gpu_confine(&self->gpu, ctx, p, count > 0 ? model->set + begin : NULL,
+                                         count, limit);
     }
     return status;
 }

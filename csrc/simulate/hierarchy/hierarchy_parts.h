@@ -27,6 +27,9 @@ int gs_simulate_hierarchy_check_partitions(gs_context_t *ctx,
  * (hierarchy_partitions.c). */
 int gs_simulate_hierarchy_make_rooms(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
 
+/* The SMs of the partitions of the GPU, which is initialised (hierarchy_partitions.c). */
+int gs_simulate_hierarchy_make_limits(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
 /* The shape of a launch. Refuses one of which no block fits an SM (hierarchy_feed.c). */
 int gs_simulate_hierarchy_shape(const gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                 int64_t launch, gs_simulate_gpu_shape_t *shape);

@@ -396,6 +396,9 @@ static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         status = gs_simulate_gpu_init(&self->gpu, ctx);
     }
     if (status == GS_OK) {
+        status = gs_simulate_hierarchy_make_limits(self, ctx);
+    }
+    if (status == GS_OK) {
         status = sort_launches(self, ctx);
     }
     if (status == GS_OK) {
