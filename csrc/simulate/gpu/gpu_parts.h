@@ -8,8 +8,16 @@
 
 /* Sets the reason for which the operation waits (why, the row of the blocker; why -1: it does not)
  * and logs the previous wait, unless its length is 0; sm: the SM on which it found room. */
-int gs_simulate_gpu_wait(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t op, int why,
-                         int64_t blocker, int64_t sm);
+int gs_simulate_gpu_log_wait(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t op, int why,
+                             int64_t blocker, int64_t sm);
+
+/* The same where waits are logged. */
+static inline int gs_simulate_gpu_wait(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t op,
+                                       int why, int64_t blocker, int64_t sm)
+{
+    return self->wait_log == NULL ? GS_OK
+                                  : gs_simulate_gpu_log_wait(self, ctx, op, why, blocker, sm);
+}
 
 /* Sets the reasons for which the kernels at the heads of the queues of a context wait. */
 int gs_simulate_gpu_explain(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t context, bool runs);
@@ -26,6 +34,13 @@ void gs_simulate_gpu_make_engines(gs_simulate_gpu_t *self);
 
 /* A copy joins those that wait for an engine. */
 int gs_simulate_gpu_join_copy(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t op);
+
+/* Whether copies have joined that no engine serves. */
+static inline bool gs_simulate_gpu_has_copies(const gs_simulate_gpu_t *self)
+{
+    return self->engines.joined.head >= 0 || self->engines.waiting[0].head >= 0 ||
+           self->engines.waiting[1].head >= 0;
+}
 
 /* Starts the copies for which an engine is free; the others that joined at this instant wait. */
 int gs_simulate_gpu_start_copies(gs_simulate_gpu_t *self, gs_context_t *ctx);

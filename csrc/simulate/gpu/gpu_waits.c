@@ -9,12 +9,12 @@ static bool is_for_room(int why)
            (why >= GS_SIMULATE_GPU_WAIT_CARVEOUT && why <= GS_SIMULATE_GPU_WAIT_CLUSTER);
 }
 
-int gs_simulate_gpu_wait(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t op, int why,
-                         int64_t blocker, int64_t sm)
+int gs_simulate_gpu_log_wait(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_t op, int why,
+                             int64_t blocker, int64_t sm)
 {
     gs_simulate_gpu_op_t *state = &self->op[op];
     gs_simulate_gpu_wait_log_t *log = self->wait_log;
-    if (log == NULL || (state->why == why && state->blocker == blocker)) {
+    if (state->why == why && state->blocker == blocker) {
         return GS_OK;
     }
     if (state->why >= 0 && self->now > state->since) {

@@ -342,7 +342,10 @@ bool gs_simulate_machine_join(state_t *self)
         device_t *device = &self->device[d];
         bool any = false;
         device->retry = device->retry || all;
-        if (by_rank && device->retry) {
+        if (!device->retry) {
+            continue;
+        }
+        if (by_rank) {
             sort_heads(self, device);
         }
         gs_simulate_machine_fail(self, gs_simulate_gpu_join(device, self->ctx, &any));
@@ -358,9 +361,14 @@ bool gs_simulate_machine_start(state_t *self)
         device_t *device = &self->device[d];
         int64_t before = device->blocks;
         bool any = false;
-        gs_simulate_machine_fail(self, gs_simulate_gpu_start_blocks(device, self->ctx, &any));
-        gs_simulate_machine_fail(self, gs_count_states(self->ctx, device->blocks - before));
-        gs_simulate_machine_fail(self, gs_simulate_gpu_start_copies(device, self->ctx));
+        int status = gs_simulate_gpu_start_blocks(device, self->ctx, &any);
+        if (any) {
+            gs_simulate_machine_fail(self, gs_count_states(self->ctx, device->blocks - before));
+        }
+        if (status == GS_OK && gs_simulate_gpu_has_copies(device)) {
+            status = gs_simulate_gpu_start_copies(device, self->ctx);
+        }
+        gs_simulate_machine_fail(self, status);
         started = started || any;
     }
     return started;
