@@ -78,7 +78,7 @@ typedef struct {
 /* What an operation does; several may have the same shape. */
 typedef struct {
     int32_t kind;
-    bool cooperative, programmatic, in_graph;
+    bool cooperative, programmatic;
     bool is_constant; /* all blocks take the same time */
     bool is_confined; /* gpu_starts.c finds its SMs: it is cooperative or has clusters, or its
                          partition has a set or a limit; found by
