@@ -563,7 +563,7 @@ class Machine:
             if what == "serve":
                 for block in device.owner.blocks:
                     block.left -= span
-            if len(device.contexts) > 1:
+            if len(device.contexts) > 1 or self.way.options.get("stall"):
                 extend(log.slices, [number, device.owner.name, what], [], self.now, to)
 
     # 1 and 2: ends and releases

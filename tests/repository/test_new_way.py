@@ -13,7 +13,10 @@ import pytest
 from native import CSRC
 
 ROOT = CSRC.parent
-FILES = ("csrc/ways/first_come.c", "csrc/ways/ways.c", "gpusched/analysis/partitioned.py")
+FILES = (
+    *("csrc/ways/first_come.c", "csrc/ways/ways.c", "gpusched/analysis/partitioned.py"),
+    "gpusched/comparison/machine_models.py",
+)
 
 pytestmark = [pytest.mark.source, pytest.mark.long]
 
@@ -64,7 +67,7 @@ w.save("w.toml")
 
 
 def written(root: Path) -> None:
-    """The three files of the recipe."""
+    """The four files of the recipe."""
     test = (root / "csrc/analysis/partitioned/fmlp_plus.c").read_text(encoding="utf-8")
     test = test.replace('#include "analysis/partitioned/fmlp_plus.h"', '#include "ways/way.h"')
     test = test.replace("int gs_analysis_partitioned_fmlp_plus(", "static int first_come(")
@@ -85,9 +88,14 @@ def written(root: Path) -> None:
     function = module[begin : module.index("\n\n\n", begin)].replace("fmlp_plus", "first_come")
     module = module.replace('"fmlp_plus",', '"fmlp_plus", "first_come",', 1)
     (root / FILES[2]).write_text(f"{module}\n\n{function}\n", encoding="utf-8")
+    models = (root / FILES[3]).read_text(encoding="utf-8")
+    line = re.search(r' *"fmlp_plus": _Way\(.*\n', models)
+    assert line is not None
+    models = models.replace(line[0], line[0] + line[0].replace('"fmlp_plus":', '"first_come":'))
+    (root / FILES[3]).write_text(models, encoding="utf-8")
 
 
-def test_a_new_way_is_three_files(tmp_path: Path) -> None:
+def test_a_new_way_is_four_files(tmp_path: Path) -> None:
     recipe = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     recipe = recipe.partition("### a way of sharing the GPU")[2].partition("\n###")[0]
     for number, file in enumerate(FILES, 1):

@@ -21,7 +21,7 @@ static int32_t find_done(gs_simulate_machine_state_t *self)
         t->left = 0;
         t->ran = self->now;
         int32_t k = count++;
-        int64_t rank = gs_simulate_machine_rank(self, r);
+        int64_t rank = by_rank ? gs_simulate_machine_rank(self, r) : 0;
         while (by_rank && k > 0 && gs_simulate_machine_rank(self, self->done[k - 1]) > rank) {
             self->done[k] = self->done[k - 1];
             k--;
@@ -62,9 +62,12 @@ static void settle(gs_simulate_machine_state_t *self)
             }
             changed = gs_simulate_machine_dispatch(self);
             changed |= self->rule->grant != NULL && self->rule->grant(self);
-            changed |= gs_simulate_machine_arrive(self);
+            changed |= self->flying_count > 0 && gs_simulate_machine_arrive(self);
             changed |= gs_simulate_machine_join(self);
-            gs_simulate_machine_fail(self, gs_poll(self->ctx, 1));
+            int status = gs_poll(self->ctx, 1);
+            if (status != GS_OK) {
+                gs_simulate_machine_fail(self, status);
+            }
         }
         for (int64_t d = 0; self->rule->choose != NULL && d < self->model->devices; d++) {
             int64_t wanted = self->rule->choose(self, d);

@@ -11,7 +11,7 @@ void gs_simulate_machine_ask(state_t *self, int32_t r)
     thread_t *t = &self->thread[r];
     t->round = self->rounds;
     t->order = gs_simulate_machine_rank(self, r);
-    t->state = GS_SIMULATE_MACHINE_ASKING;
+    gs_simulate_machine_set_state(self, r, GS_SIMULATE_MACHINE_ASKING);
     self->asked[self->asked_count++] = r;
 }
 

@@ -105,7 +105,7 @@ static void pass_contexts(gs_simulate_machine_state_t *self, int64_t to)
     gs_simulate_machine_t *machine = self->machine;
     for (int64_t d = 0; d < self->model->devices; d++) {
         const gs_simulate_gpu_t *device = &self->device[d];
-        if (device->active < 0 || device->contexts < 2) {
+        if (device->active < 0 || (device->contexts < 2 && !self->model->stall)) {
             continue;
         }
         const int64_t row[GS_SIMULATE_MACHINE_SLICE_COLUMNS] = {

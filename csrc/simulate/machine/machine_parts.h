@@ -14,6 +14,8 @@ int gs_simulate_machine_check(gs_context_t *ctx, const gs_simulate_machine_model
 /* Order of what coincides: by task, by draw, the victim last. */
 int64_t gs_simulate_machine_rank(const gs_simulate_machine_state_t *self, int64_t task);
 
+/* Changes the state of a thread. */
+void gs_simulate_machine_set_state(gs_simulate_machine_state_t *self, int32_t r, int32_t state);
 /* Makes a thread ready; it goes on when it is on a CPU. */
 void gs_simulate_machine_wake(gs_simulate_machine_state_t *self, int32_t r);
 void gs_simulate_machine_suspend(gs_simulate_machine_state_t *self, int32_t r);

@@ -49,7 +49,8 @@ enum {
     GS_SIMULATE_MACHINE_CPU_COLUMNS
 };
 
-/* Interval in which a device with several contexts serves one, or switches to it. */
+/* Interval in which a device with several contexts serves one, or switches to it; also with one
+ * context, if updates stop it. */
 enum {
     GS_SIMULATE_MACHINE_SLICE_DEVICE,
     GS_SIMULATE_MACHINE_SLICE_CONTEXT,

@@ -66,7 +66,7 @@ static void turn(state_t *self, int32_t r)
     notify(self);
     if (self->asked_count == 0) {
         gs_simulate_machine_suspend(self, r);
-        self->thread[r].state = GS_SIMULATE_MACHINE_IDLE;
+        gs_simulate_machine_set_state(self, r, GS_SIMULATE_MACHINE_IDLE);
         return;
     }
     int32_t best = 0;

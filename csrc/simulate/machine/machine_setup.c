@@ -48,6 +48,7 @@ static int make_threads(state_t *self)
     self->thread = array(self, self->n, sizeof *self->thread, &status);
     self->cluster = array(self, self->clusters, sizeof *self->cluster, &status);
     self->member = array(self, self->threads, sizeof *self->member, &status);
+    self->dirty = array(self, self->clusters / 64, sizeof *self->dirty, &status);
     self->chosen = array(self, self->cpus, sizeof *self->chosen, &status);
     self->cpu = array(self, self->cpus, sizeof *self->cpu, &status);
     self->cpu_log = array(self, self->cpus, sizeof *self->cpu_log, &status);
@@ -84,7 +85,7 @@ static int make_threads(state_t *self)
         cluster->first = own ? (int32_t)m->cpus : g;
         cluster->width = partitioned || own ? 1 : (int32_t)m->cpus;
         cluster->begin = count;
-        cluster->dirty = true;
+        self->dirty[g / 64] |= UINT64_C(1) << g % 64;
         for (int32_t r = 0; partitioned && r < self->threads; r++) {
             if (self->thread[r].cluster == g) {
                 self->member[count++] = r;
@@ -96,7 +97,9 @@ static int make_threads(state_t *self)
         for (int32_t r = 0; !partitioned && !own && r < self->n; r++) {
             self->member[count++] = r;
         }
-        cluster->end = count;
+        for (int32_t k = cluster->begin; k < count; k++) {
+            self->thread[self->member[k]].place = k;
+        }
         gs_simulate_machine_fail(self, gs_poll(self->ctx, self->threads));
     }
     return self->status;
@@ -197,7 +200,7 @@ static void free_state(state_t *self, gs_context_t *ctx)
         self->job,         self->flying,  self->sorted,    self->shape,       self->device,
         self->holds,       self->taken,   self->ring,      self->opens,       self->is_open,
         self->entry,       self->ended,   self->sends,     self->sends_begin, self->sent,
-        self->section_end, self->kernel,  self->slice_log,
+        self->section_end, self->kernel,  self->slice_log, self->dirty,
     };
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
         gs_free(ctx, arrays[k]);

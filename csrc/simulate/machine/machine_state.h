@@ -52,15 +52,17 @@ typedef struct {
     int32_t state;
     int32_t boost; /* 0: not preemptable, 1: above all priorities, 2: its own priority */
     int32_t cluster;
-    int32_t cpu; /* -1: none */
-    bool after;  /* once its work is done the rule goes on */
+    int32_t cpu;   /* -1: none */
+    int32_t place; /* in `member` */
+    bool chosen;   /* scratch: it runs */
+    bool after;    /* once its work is done the rule goes on */
 } gs_simulate_machine_thread_t;
 
 /* CPUs that share their threads. */
 typedef struct {
     int32_t first, width; /* CPUs */
-    int32_t begin, end;   /* its threads, in `member` */
-    bool dirty;           /* its threads may have to change CPUs */
+    int32_t begin, ready; /* its threads in `member`, those that are ready first */
+    int32_t asking;       /* threads that ask */
 } gs_simulate_machine_cluster_t;
 
 /* An operation on its way to its stream: op of the task's device. */
@@ -116,7 +118,8 @@ struct gs_simulate_machine_state {
     int32_t threads, clusters, cpus;
     gs_simulate_machine_thread_t *thread;
     gs_simulate_machine_cluster_t *cluster;
-    int32_t *member;  /* threads by cluster */
+    int32_t *member;  /* threads by cluster, ready ones first */
+    uint64_t *dirty;  /* bit per cluster: its threads may have to change CPUs */
     int32_t *chosen;  /* scratch: threads that run */
     int32_t *cpu;     /* thread on each CPU, -1: none */
     int64_t *cpu_log; /* row of each CPU's last interval, -1: none */

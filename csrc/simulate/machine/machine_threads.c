@@ -23,7 +23,7 @@ int64_t gs_simulate_machine_rank(const gs_simulate_machine_state_t *self, int64_
 
 static void mark(gs_simulate_machine_state_t *self, const thread_t *t)
 {
-    self->cluster[t->cluster].dirty = true;
+    self->dirty[t->cluster / 64] |= UINT64_C(1) << t->cluster % 64;
 }
 
 /* Takes a thread off its CPU. */
@@ -54,10 +54,30 @@ static void set_left(gs_simulate_machine_state_t *self, thread_t *t, int64_t lef
     mark(self, t);
 }
 
+void gs_simulate_machine_set_state(gs_simulate_machine_state_t *self, int32_t r, int32_t state)
+{
+    thread_t *t = &self->thread[r];
+    cluster_t *cluster = &self->cluster[t->cluster];
+    bool was_ready = t->state == GS_SIMULATE_MACHINE_READY;
+    bool is_ready = state == GS_SIMULATE_MACHINE_READY;
+    cluster->asking +=
+        (state == GS_SIMULATE_MACHINE_ASKING) - (t->state == GS_SIMULATE_MACHINE_ASKING);
+    t->state = state;
+    if (was_ready == is_ready) {
+        return;
+    }
+    int32_t to = cluster->begin + (is_ready ? cluster->ready++ : --cluster->ready);
+    int32_t other = self->member[to];
+    self->thread[other].place = t->place;
+    self->member[t->place] = other;
+    self->member[to] = r;
+    t->place = to;
+}
+
 void gs_simulate_machine_wake(gs_simulate_machine_state_t *self, int32_t r)
 {
     thread_t *t = &self->thread[r];
-    t->state = GS_SIMULATE_MACHINE_READY;
+    gs_simulate_machine_set_state(self, r, GS_SIMULATE_MACHINE_READY);
     t->since = self->now;
     t->rank = gs_simulate_machine_rank(self, r);
     mark(self, t);
@@ -66,7 +86,7 @@ void gs_simulate_machine_wake(gs_simulate_machine_state_t *self, int32_t r)
 void gs_simulate_machine_suspend(gs_simulate_machine_state_t *self, int32_t r)
 {
     leave_cpu(self, &self->thread[r]);
-    self->thread[r].state = GS_SIMULATE_MACHINE_SUSPENDED;
+    gs_simulate_machine_set_state(self, r, GS_SIMULATE_MACHINE_SUSPENDED);
 }
 
 void gs_simulate_machine_spin(gs_simulate_machine_state_t *self, int32_t r)
@@ -75,7 +95,7 @@ void gs_simulate_machine_spin(gs_simulate_machine_state_t *self, int32_t r)
     if (t->state == GS_SIMULATE_MACHINE_SUSPENDED) {
         gs_simulate_machine_wake(self, r);
     }
-    t->state = GS_SIMULATE_MACHINE_READY;
+    gs_simulate_machine_set_state(self, r, GS_SIMULATE_MACHINE_READY);
     set_left(self, t, GS_NEVER);
 }
 
@@ -85,7 +105,7 @@ void gs_simulate_machine_give(gs_simulate_machine_state_t *self, int32_t r, int6
     if (t->state == GS_SIMULATE_MACHINE_SUSPENDED) {
         gs_simulate_machine_wake(self, r);
     }
-    t->state = GS_SIMULATE_MACHINE_READY;
+    gs_simulate_machine_set_state(self, r, GS_SIMULATE_MACHINE_READY);
     set_left(self, t, work);
 }
 
@@ -133,7 +153,7 @@ static void take_job(gs_simulate_machine_state_t *self, int32_t r)
     thread_t *t = &self->thread[r];
     t->job = t->queued;
     if (t->job < 0) {
-        t->state = GS_SIMULATE_MACHINE_IDLE;
+        gs_simulate_machine_set_state(self, r, GS_SIMULATE_MACHINE_IDLE);
         return;
     }
     t->queued = self->job[t->job].next;
@@ -339,17 +359,26 @@ static bool precedes(const gs_simulate_machine_state_t *self, const thread_t *a,
     return a->since != b->since ? a->since < b->since : a->rank < b->rank;
 }
 
-/* The most urgent threads of a cluster that are ready, at most as many as it has CPUs; -1: none, as
- * one asks. */
+/* The most urgent thread of a cluster that is ready, -1: none. */
+static int32_t choose_one(const gs_simulate_machine_state_t *self, const cluster_t *cluster)
+{
+    const thread_t *first = NULL;
+    for (int32_t m = cluster->begin; m < cluster->begin + cluster->ready; m++) {
+        const thread_t *t = &self->thread[self->member[m]];
+        if (t->server_key != GS_NEVER && (first == NULL || precedes(self, t, first))) {
+            first = t;
+        }
+    }
+    return first == NULL ? -1 : (int32_t)(first - self->thread);
+}
+
+/* The most urgent threads of a cluster that are ready, at most as many as it has CPUs. */
 static int32_t choose(const gs_simulate_machine_state_t *self, const cluster_t *cluster)
 {
     int32_t count = 0;
-    for (int32_t m = cluster->begin; m < cluster->end; m++) {
+    for (int32_t m = cluster->begin; m < cluster->begin + cluster->ready; m++) {
         const thread_t *t = &self->thread[self->member[m]];
-        if (t->state == GS_SIMULATE_MACHINE_ASKING) {
-            return -1;
-        }
-        if (t->state != GS_SIMULATE_MACHINE_READY || t->server_key == GS_NEVER) {
+        if (t->server_key == GS_NEVER) {
             continue;
         }
         int32_t k = count < cluster->width ? count++ : count;
@@ -373,17 +402,18 @@ static int32_t choose(const gs_simulate_machine_state_t *self, const cluster_t *
 /* Gives the CPUs of a cluster to the chosen threads. */
 static void assign(gs_simulate_machine_state_t *self, const cluster_t *cluster, int32_t count)
 {
+    for (int32_t k = 0; k < count; k++) {
+        self->thread[self->chosen[k]].chosen = true;
+    }
     for (int32_t c = cluster->first; c < cluster->first + cluster->width; c++) {
-        int32_t r = self->cpu[c], k = 0;
-        while (r >= 0 && k < count && self->chosen[k] != r) {
-            k++;
-        }
-        if (r >= 0 && k == count) {
+        int32_t r = self->cpu[c];
+        if (r >= 0 && !self->thread[r].chosen) {
             leave_cpu(self, &self->thread[r]);
         }
     }
     int32_t c = cluster->first;
     for (int32_t k = 0; k < count; k++) {
+        self->thread[self->chosen[k]].chosen = false;
         if (self->thread[self->chosen[k]].cpu < 0) {
             while (self->cpu[c] >= 0) {
                 c++;
@@ -393,25 +423,57 @@ static void assign(gs_simulate_machine_state_t *self, const cluster_t *cluster, 
     }
 }
 
+/* Gives the CPU of a cluster to its most urgent thread, which is put into `chosen`. Returns 0
+ * without one. */
+static int32_t dispatch_one(gs_simulate_machine_state_t *self, const cluster_t *cluster)
+{
+    int32_t r = choose_one(self, cluster), runs = self->cpu[cluster->first];
+    if (runs >= 0 && runs != r) {
+        leave_cpu(self, &self->thread[runs]);
+    }
+    if (r >= 0 && runs != r) {
+        enter_cpu(self, r, cluster->first);
+    }
+    self->chosen[0] = r;
+    return r >= 0;
+}
+
+/* Chooses the threads of a cluster; those with nothing left go on. True if one did. */
+static bool dispatch(gs_simulate_machine_state_t *self, const cluster_t *cluster)
+{
+    int32_t count;
+    if (cluster->width == 1) {
+        count = dispatch_one(self, cluster);
+    } else {
+        count = choose(self, cluster);
+        assign(self, cluster, count);
+    }
+    self->dirty[(cluster - self->cluster) / 64] &= ~(UINT64_C(1) << (cluster - self->cluster) % 64);
+    bool changed = false;
+    for (int32_t k = 0; k < count; k++) {
+        const thread_t *t = &self->thread[self->chosen[k]];
+        if (t->state == GS_SIMULATE_MACHINE_READY && t->left == 0) {
+            gs_simulate_machine_go_on(self, self->chosen[k]);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
 bool gs_simulate_machine_dispatch(gs_simulate_machine_state_t *self)
 {
     bool changed = false;
-    for (int32_t g = 0; g < self->clusters && self->status == GS_OK; g++) {
-        cluster_t *cluster = &self->cluster[g];
-        if (!cluster->dirty) {
-            continue;
-        }
-        int32_t count = choose(self, cluster);
-        if (count < 0) {
-            continue;
-        }
-        assign(self, cluster, count);
-        cluster->dirty = false;
-        for (int32_t k = 0; k < count; k++) {
-            const thread_t *t = &self->thread[self->chosen[k]];
-            if (t->state == GS_SIMULATE_MACHINE_READY && t->left == 0) {
-                gs_simulate_machine_go_on(self, self->chosen[k]);
-                changed = true;
+    for (int32_t word = 0; word <= self->clusters / 64; word++) {
+        for (uint64_t todo = self->dirty[word], later; todo != 0;
+             todo = self->dirty[word] & later) {
+            int bit = __builtin_ctzll(todo);
+            const cluster_t *cluster = &self->cluster[64 * word + bit];
+            later = ~(UINT64_C(1) << bit | ((UINT64_C(1) << bit) - 1));
+            if (cluster->asking == 0) { /* else it waits for an answer */
+                changed |= dispatch(self, cluster);
+            }
+            if (self->status != GS_OK) {
+                return changed;
             }
         }
     }
