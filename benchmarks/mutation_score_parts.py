@@ -116,6 +116,17 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "test_simulate_chains.py",
         ),
     ),
+    "simulate/gpu": (
+        ("hierarchy", "refusals_hierarchy"),
+        (
+            "test_hierarchy.py",
+            "test_hierarchy_partitions.py",
+            "test_hierarchy_platform.py",
+            "test_launch_orders.py",
+            "test_hierarchy_invariants.py",
+            "test_hierarchy_twin.py",
+        ),
+    ),
     "simulate/hierarchy": (
         ("hierarchy", "refusals_hierarchy"),
         (

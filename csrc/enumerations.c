@@ -352,15 +352,15 @@ static const char *const SIMULATE_HOST_ACTIVITY[] = {
 };
 
 static const char *const SIMULATE_LAUNCH_KIND[] = {
-    [GS_SIMULATE_HIERARCHY_OP_KERNEL] = "kernel",
-    [GS_SIMULATE_HIERARCHY_OP_COPY_IN] = "copy_in",
-    [GS_SIMULATE_HIERARCHY_OP_COPY_OUT] = "copy_out",
+    [GS_SIMULATE_GPU_OP_KERNEL] = "kernel",
+    [GS_SIMULATE_GPU_OP_COPY_IN] = "copy_in",
+    [GS_SIMULATE_GPU_OP_COPY_OUT] = "copy_out",
 };
 
 static const char *const SIMULATE_STREAM_KIND[] = {
-    [GS_SIMULATE_HIERARCHY_STREAM_BLOCKING] = "blocking",
-    [GS_SIMULATE_HIERARCHY_STREAM_NON_BLOCKING] = "non_blocking",
-    [GS_SIMULATE_HIERARCHY_STREAM_NULL] = "null",
+    [GS_SIMULATE_GPU_STREAM_BLOCKING] = "blocking",
+    [GS_SIMULATE_GPU_STREAM_NON_BLOCKING] = "non_blocking",
+    [GS_SIMULATE_GPU_STREAM_NULL] = "null",
 };
 
 static const char *const IO_ROW_TEXT[] = {
@@ -377,23 +377,23 @@ static const char *const IO_RULE[] = {
 };
 
 static const char *const SIMULATE_WAIT_REASON[] = {
-    [GS_SIMULATE_HIERARCHY_WAIT_STREAM] = "stream",
-    [GS_SIMULATE_HIERARCHY_WAIT_AFTER] = "after",
-    [GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM] = "null_stream",
-    [GS_SIMULATE_HIERARCHY_WAIT_CHANNEL] = "channel",
-    [GS_SIMULATE_HIERARCHY_WAIT_SLICE] = "slice",
-    [GS_SIMULATE_HIERARCHY_WAIT_PRIORITY] = "priority",
-    [GS_SIMULATE_HIERARCHY_WAIT_QUEUE] = "queue",
-    [GS_SIMULATE_HIERARCHY_WAIT_WARPS] = "warps",
-    [GS_SIMULATE_HIERARCHY_WAIT_BLOCKS] = "blocks",
-    [GS_SIMULATE_HIERARCHY_WAIT_REGS] = "registers",
-    [GS_SIMULATE_HIERARCHY_WAIT_SMEM] = "shared_memory",
-    [GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE] = "copy_engine",
-    [GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT] = "carveout",
-    [GS_SIMULATE_HIERARCHY_WAIT_PARTITION] = "partition",
-    [GS_SIMULATE_HIERARCHY_WAIT_COOPERATIVE] = "cooperative",
-    [GS_SIMULATE_HIERARCHY_WAIT_CLUSTER] = "cluster",
-    [GS_SIMULATE_HIERARCHY_WAIT_GRIDS] = "grids",
+    [GS_SIMULATE_GPU_WAIT_STREAM] = "stream",
+    [GS_SIMULATE_GPU_WAIT_AFTER] = "after",
+    [GS_SIMULATE_GPU_WAIT_NULL_STREAM] = "null_stream",
+    [GS_SIMULATE_GPU_WAIT_CHANNEL] = "channel",
+    [GS_SIMULATE_GPU_WAIT_SLICE] = "slice",
+    [GS_SIMULATE_GPU_WAIT_PRIORITY] = "priority",
+    [GS_SIMULATE_GPU_WAIT_QUEUE] = "queue",
+    [GS_SIMULATE_GPU_WAIT_WARPS] = "warps",
+    [GS_SIMULATE_GPU_WAIT_BLOCKS] = "blocks",
+    [GS_SIMULATE_GPU_WAIT_REGS] = "registers",
+    [GS_SIMULATE_GPU_WAIT_SMEM] = "shared_memory",
+    [GS_SIMULATE_GPU_WAIT_COPY_ENGINE] = "copy_engine",
+    [GS_SIMULATE_GPU_WAIT_CARVEOUT] = "carveout",
+    [GS_SIMULATE_GPU_WAIT_PARTITION] = "partition",
+    [GS_SIMULATE_GPU_WAIT_COOPERATIVE] = "cooperative",
+    [GS_SIMULATE_GPU_WAIT_CLUSTER] = "cluster",
+    [GS_SIMULATE_GPU_WAIT_GRIDS] = "grids",
 };
 
 static const char *const SIMULATE_MACHINE_STEP[] = {
@@ -474,9 +474,9 @@ static const char *const SIMULATE_MACHINE_OPERATION[] = {
 };
 
 static const char *const SIMULATE_MACHINE_BLOCK[] = {
-    [GS_SIMULATE_MACHINE_BLOCK_OP] = "operation", [GS_SIMULATE_MACHINE_BLOCK_NUMBER] = "block",
-    [GS_SIMULATE_MACHINE_BLOCK_SM] = "sm",        [GS_SIMULATE_MACHINE_BLOCK_START] = "start",
-    [GS_SIMULATE_MACHINE_BLOCK_END] = "end",
+    [GS_SIMULATE_GPU_BLOCK_OP] = "operation", [GS_SIMULATE_GPU_BLOCK_NUMBER] = "block",
+    [GS_SIMULATE_GPU_BLOCK_SM] = "sm",        [GS_SIMULATE_GPU_BLOCK_START] = "start",
+    [GS_SIMULATE_GPU_BLOCK_END] = "end",
 };
 
 static const char *const SIMULATE_MACHINE_CPU[] = {

@@ -27,7 +27,7 @@ static void system_init(system_t *self, int64_t streams)
         self->timeslice[c] = 1000;
     }
     for (int s = 0; s < MOST; s++) {
-        self->stream_kind[s] = GS_SIMULATE_HIERARCHY_STREAM_NON_BLOCKING;
+        self->stream_kind[s] = GS_SIMULATE_GPU_STREAM_NON_BLOCKING;
     }
     self->model = (gs_simulate_hierarchy_model_t){
         .gpu = {.sms = 2,
@@ -101,23 +101,24 @@ static void test_before_the_launch(void)
     system_init(&t, 1);
     add_kernel(&t, 0, 5, 100, 1, 32, 0);
     MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_OK);
-    const gs_simulate_hierarchy_op_t *op = &sim.op[0];
-    MU_CHECK(op->head == -1 && op->joined == -1 && op->first == -1 && op->dispatched == -1);
-    MU_CHECK(op->end == -1 && op->why == -1 && op->blocker == -1);
+    const gs_simulate_hierarchy_op_t op = gs_simulate_hierarchy_op(&sim, 0);
+    MU_CHECK(op.head == -1 && op.joined == -1 && op.first == -1 && op.dispatched == -1);
+    MU_CHECK(op.end == -1 && op.why == -1 && op.blocker == -1);
     gs_simulate_hierarchy_free(&sim, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }
 
 static bool spans(const gs_simulate_hierarchy_t *sim, int64_t op, int64_t first, int64_t end)
 {
-    return sim->op[op].first == first && sim->op[op].end == end;
+    return gs_simulate_hierarchy_op(sim, op).first == first &&
+           gs_simulate_hierarchy_op(sim, op).end == end;
 }
 
 static bool waited(const gs_simulate_hierarchy_t *sim, int64_t op, int64_t why, int64_t blocker,
                    int64_t from, int64_t to)
 {
-    for (int64_t w = 0; w < sim->wait_count; w++) {
-        const gs_simulate_hierarchy_wait_t *wait = &sim->wait[w];
+    for (int64_t w = 0; w < sim->wait_log.count; w++) {
+        const gs_simulate_gpu_wait_t *wait = &sim->wait_log.wait[w];
         if (wait->op == op && wait->why == why && wait->blocker == blocker && wait->from == from &&
             wait->to == to) {
             return true;
@@ -140,14 +141,14 @@ static void test_observed(void)
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 200, 300));
     MU_CHECK(spans(&sim, 2, 100, 200) && spans(&sim, 3, 200, 300));
-    const int64_t *start = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_START];
-    MU_CHECK(sim.block_count == 14 && sim.block_room == 14 && start[3] == 0 && start[4] == 100);
-    MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 0, 0, 200));
-    MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 0, 20, 100));
-    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 2, 40, 100));
-    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_SMEM, -1, 100, 200));
-    MU_CHECK(
-        waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_WARPS, -1, 0, 100)); /* its last two blocks */
+    const int64_t *start = sim.block_log.column[GS_SIMULATE_GPU_BLOCK_START];
+    MU_CHECK(sim.block_log.count == 14 && sim.block_log.room == 14 && start[3] == 0 &&
+             start[4] == 100);
+    MU_CHECK(waited(&sim, 1, GS_SIMULATE_GPU_WAIT_STREAM, 0, 0, 200));
+    MU_CHECK(waited(&sim, 2, GS_SIMULATE_GPU_WAIT_QUEUE, 0, 20, 100));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_GPU_WAIT_QUEUE, 2, 40, 100));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_GPU_WAIT_SMEM, -1, 100, 200));
+    MU_CHECK(waited(&sim, 0, GS_SIMULATE_GPU_WAIT_WARPS, -1, 0, 100)); /* its last two blocks */
     gs_simulate_hierarchy_free(&sim, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 
@@ -158,9 +159,9 @@ static void test_observed(void)
     add_kernel(&t, 2, 50, 50, 16, 1024, 0);
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 1, 50, 250) && spans(&sim, 2, 250, 450) && spans(&sim, 0, 0, 500));
-    MU_CHECK(sim.op[0].dispatched == 450);
-    MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, 1, 20, 200));
-    MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, 2, 200, 400));
+    MU_CHECK(gs_simulate_hierarchy_op(&sim, 0).dispatched == 450);
+    MU_CHECK(waited(&sim, 0, GS_SIMULATE_GPU_WAIT_PRIORITY, 1, 20, 200));
+    MU_CHECK(waited(&sim, 0, GS_SIMULATE_GPU_WAIT_PRIORITY, 2, 200, 400));
     gs_simulate_hierarchy_free(&sim, &ctx);
 
     system_init(&t, 9);
@@ -171,9 +172,10 @@ static void test_observed(void)
     add_kernel(&t, 7, 65, 50, 1, 1024, 0);
     add_kernel(&t, 8, 70, 100, 1, 512, 0);
     run(&sim, &ctx, &t);
-    MU_CHECK(sim.op[7].first == 110 && sim.op[8].first == 110);
-    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
-    MU_CHECK(sim.block[GS_SIMULATE_HIERARCHY_BLOCK_OP][7] == 7 && sm[7] == 1 && sm[8] == 0);
+    MU_CHECK(gs_simulate_hierarchy_op(&sim, 7).first == 110 &&
+             gs_simulate_hierarchy_op(&sim, 8).first == 110);
+    const int64_t *sm = sim.block_log.column[GS_SIMULATE_GPU_BLOCK_SM];
+    MU_CHECK(sim.block_log.column[GS_SIMULATE_GPU_BLOCK_OP][7] == 7 && sm[7] == 1 && sm[8] == 0);
     gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
@@ -185,8 +187,8 @@ static void test_null_stream(void)
     gs_simulate_hierarchy_t sim;
     system_t t;
     system_init(&t, 4);
-    t.stream_kind[0] = GS_SIMULATE_HIERARCHY_STREAM_NULL;
-    t.stream_kind[1] = t.stream_kind[2] = GS_SIMULATE_HIERARCHY_STREAM_BLOCKING;
+    t.stream_kind[0] = GS_SIMULATE_GPU_STREAM_NULL;
+    t.stream_kind[1] = t.stream_kind[2] = GS_SIMULATE_GPU_STREAM_BLOCKING;
     add_kernel(&t, 1, 0, 100, 1, 32, 0);
     add_kernel(&t, 0, 10, 100, 1, 32, 0);
     add_kernel(&t, 2, 20, 100, 1, 32, 0);
@@ -194,8 +196,8 @@ static void test_null_stream(void)
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 100) && spans(&sim, 1, 100, 200) && spans(&sim, 2, 200, 300));
     MU_CHECK(spans(&sim, 3, 30, 130));
-    MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM, 0, 10, 100));
-    MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_NULL_STREAM, 1, 20, 200));
+    MU_CHECK(waited(&sim, 1, GS_SIMULATE_GPU_WAIT_NULL_STREAM, 0, 10, 100));
+    MU_CHECK(waited(&sim, 2, GS_SIMULATE_GPU_WAIT_NULL_STREAM, 1, 20, 200));
     gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
@@ -214,8 +216,7 @@ static void test_channels(void)
         run(&sim, &ctx, &t);
         MU_CHECK(spans(&sim, 1, 100, 200));
         MU_CHECK(channels == 1 ? spans(&sim, 2, 100, 200) : spans(&sim, 2, 10, 110));
-        MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_CHANNEL, 1, 10, 100) ==
-                 (channels == 1));
+        MU_CHECK(waited(&sim, 2, GS_SIMULATE_GPU_WAIT_CHANNEL, 1, 10, 100) == (channels == 1));
         gs_simulate_hierarchy_free(&sim, &ctx);
     }
 }
@@ -234,19 +235,21 @@ static void test_resident_grids(void)
         add_kernel(&t, 0, 0, 100, 8, 1024, 0); /* starts four blocks at 0 and four at 100 */
         add_kernel(&t, 1, 10, 50, 1, 32, 0);
         add_kernel(&t, 2, 20, 50, 1, 32, 0);
-        add_copy(&t, 2, 0, 20, GS_SIMULATE_HIERARCHY_OP_COPY_IN); /* does not count */
+        add_copy(&t, 2, 0, 20, GS_SIMULATE_GPU_OP_COPY_IN); /* does not count */
         run(&sim, &ctx, &t);
-        MU_CHECK(spans(&sim, 3, 0, 20) && sim.op[0].first == 0);
+        MU_CHECK(spans(&sim, 3, 0, 20) && gs_simulate_hierarchy_op(&sim, 0).first == 0);
         if (limit == 0) {
-            MU_CHECK(spans(&sim, 1, 100, 150) && sim.op[0].dispatched == 150);
+            MU_CHECK(spans(&sim, 1, 100, 150) &&
+                     gs_simulate_hierarchy_op(&sim, 0).dispatched == 150);
         } else {
-            MU_CHECK(sim.op[0].dispatched == 100 && sim.op[0].end == 200);
+            MU_CHECK(gs_simulate_hierarchy_op(&sim, 0).dispatched == 100 &&
+                     gs_simulate_hierarchy_op(&sim, 0).end == 200);
             MU_CHECK(spans(&sim, 1, 200, 250) && spans(&sim, 2, 250, 300));
-            MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_GRIDS, -1, 10, 200));
-            MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_WARPS, -1, 0, 100));
-            MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 0, 20, 100));
-            MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, 1, 100, 200));
-            MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_GRIDS, -1, 200, 250));
+            MU_CHECK(waited(&sim, 1, GS_SIMULATE_GPU_WAIT_GRIDS, -1, 10, 200));
+            MU_CHECK(waited(&sim, 0, GS_SIMULATE_GPU_WAIT_WARPS, -1, 0, 100));
+            MU_CHECK(waited(&sim, 2, GS_SIMULATE_GPU_WAIT_QUEUE, 0, 20, 100));
+            MU_CHECK(waited(&sim, 2, GS_SIMULATE_GPU_WAIT_PRIORITY, 1, 100, 200));
+            MU_CHECK(waited(&sim, 2, GS_SIMULATE_GPU_WAIT_GRIDS, -1, 200, 250));
         }
         gs_simulate_hierarchy_free(&sim, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
@@ -274,16 +277,16 @@ static void test_copies(void)
         system_init(&t, 2);
         t.model.engines = engines;
         t.model.engine_directions = engines == 1 ? ENGINE : ENGINES;
-        add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
-        add_copy(&t, 1, 10, 50, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
+        add_copy(&t, 0, 0, 50, GS_SIMULATE_GPU_OP_COPY_IN);
+        add_copy(&t, 1, 10, 50, GS_SIMULATE_GPU_OP_COPY_OUT);
         add_kernel(&t, 0, 20, 100, 1, 32, 0);
         run(&sim, &ctx, &t);
         MU_CHECK(spans(&sim, 0, 0, 50) && spans(&sim, 2, 50, 150));
         MU_CHECK(engines == 1 ? spans(&sim, 1, 50, 100) : spans(&sim, 1, 10, 60));
-        MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 0, 10, 50) ==
-                 (engines == 1));
-        MU_CHECK(sim.op[0].engine == 0 && sim.op[1].engine == engines - 1);
-        MU_CHECK(sim.op[2].engine == -1);
+        MU_CHECK(waited(&sim, 1, GS_SIMULATE_GPU_WAIT_COPY_ENGINE, 0, 10, 50) == (engines == 1));
+        MU_CHECK(gs_simulate_hierarchy_op(&sim, 0).engine == 0 &&
+                 gs_simulate_hierarchy_op(&sim, 1).engine == engines - 1);
+        MU_CHECK(gs_simulate_hierarchy_op(&sim, 2).engine == -1);
         gs_simulate_hierarchy_free(&sim, &ctx);
     }
 }
@@ -299,21 +302,22 @@ static void test_copy_engines(void)
     system_init(&t, 7);
     t.model.engines = 3;
     t.model.engine_directions = directions;
-    add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
-    add_copy(&t, 1, 0, 60, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
-    add_copy(&t, 2, 0, 20, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
-    add_copy(&t, 3, 1, 10, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
-    add_copy(&t, 4, 2, 10, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
-    add_copy(&t, 5, 3, 10, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
-    add_copy(&t, 6, 55, 10, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+    add_copy(&t, 0, 0, 50, GS_SIMULATE_GPU_OP_COPY_IN);
+    add_copy(&t, 1, 0, 60, GS_SIMULATE_GPU_OP_COPY_IN);
+    add_copy(&t, 2, 0, 20, GS_SIMULATE_GPU_OP_COPY_OUT);
+    add_copy(&t, 3, 1, 10, GS_SIMULATE_GPU_OP_COPY_OUT);
+    add_copy(&t, 4, 2, 10, GS_SIMULATE_GPU_OP_COPY_IN);
+    add_copy(&t, 5, 3, 10, GS_SIMULATE_GPU_OP_COPY_OUT);
+    add_copy(&t, 6, 55, 10, GS_SIMULATE_GPU_OP_COPY_IN);
     run(&sim, &ctx, &t);
     const int64_t engine[] = {1, 2, 0, 0, 0, 0, 1}, first[] = {0, 0, 0, 20, 30, 40, 55};
     for (int k = 0; k < 7; k++) {
-        MU_CHECK(sim.op[k].engine == engine[k] && sim.op[k].first == first[k]);
+        MU_CHECK(gs_simulate_hierarchy_op(&sim, k).engine == engine[k] &&
+                 gs_simulate_hierarchy_op(&sim, k).first == first[k]);
     }
-    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 2, 1, 20));
-    MU_CHECK(waited(&sim, 4, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 3, 2, 30));
-    MU_CHECK(waited(&sim, 5, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 4, 3, 40));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_GPU_WAIT_COPY_ENGINE, 2, 1, 20));
+    MU_CHECK(waited(&sim, 4, GS_SIMULATE_GPU_WAIT_COPY_ENGINE, 3, 2, 30));
+    MU_CHECK(waited(&sim, 5, GS_SIMULATE_GPU_WAIT_COPY_ENGINE, 4, 3, 40));
     gs_simulate_hierarchy_free(&sim, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }
@@ -339,9 +343,9 @@ static void test_shared_channels(void)
         add_kernel(&t, 0, 0, 100, 6, 1024, 0);
         add_kernel(&t, 1, 0, 100, 1, 32, 0);
         run(&sim, &ctx, &t);
-        MU_CHECK(spans(&sim, 0, 0, 300) && sim.op[0].dispatched == 200);
+        MU_CHECK(spans(&sim, 0, 0, 300) && gs_simulate_hierarchy_op(&sim, 0).dispatched == 200);
         MU_CHECK(shared != 0 ? spans(&sim, 1, 200, 300) : spans(&sim, 1, 0, 100));
-        MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_CHANNEL, 0, 0, 200) == (shared != 0));
+        MU_CHECK(waited(&sim, 1, GS_SIMULATE_GPU_WAIT_CHANNEL, 0, 0, 200) == (shared != 0));
         gs_simulate_hierarchy_free(&sim, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
@@ -380,12 +384,12 @@ static void test_contexts(void)
     t.timeslice[1] = 50;
     add_kernel(&t, 0, 0, 250, 1, 32, 0);
     add_kernel(&t, 1, 30, 120, 1, 32, 0);
-    add_copy(&t, 1, 30, 10, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
+    add_copy(&t, 1, 30, 10, GS_SIMULATE_GPU_OP_COPY_OUT);
     run(&sim, &ctx, &t);
     /* 0: 0-100, 1: 100-150, 0: 150-250, 1: 250-300, 0: 300-350 (done), 1: 350-370 */
     MU_CHECK(spans(&sim, 0, 0, 350) && spans(&sim, 1, 100, 370) && spans(&sim, 2, 370, 380));
     MU_CHECK(sim.slice_count == 6 && sim.slice[1].context == 1 && sim.slice[1].to == 150);
-    MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_SLICE, -1, 30, 100));
+    MU_CHECK(waited(&sim, 1, GS_SIMULATE_GPU_WAIT_SLICE, -1, 30, 100));
     gs_simulate_hierarchy_free(&sim, &ctx);
 
     const int64_t runlist[3] = {0, 0, 1};
@@ -413,10 +417,10 @@ static void test_interference(void)
     t.model.gpcs = 1;
     add_kernel(&t, 0, 0, 100, 1, 32, 0);
     add_kernel(&t, 1, 20, 100, 1, 32, 0);
-    add_copy(&t, 2, 50, 30, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+    add_copy(&t, 2, 50, 30, GS_SIMULATE_GPU_OP_COPY_IN);
     run(&sim, &ctx, &t);
     /* 0: 20 alone, 30 at 1/2, 30 at 1/6, the last 60 at 1/2; 1: at 1/2 until 200, then alone. */
-    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    const int64_t *sm = sim.block_log.column[GS_SIMULATE_GPU_BLOCK_SM];
     MU_CHECK(sm[0] != sm[1]);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 20, 210) && spans(&sim, 2, 50, 80));
     gs_simulate_hierarchy_free(&sim, &ctx);
@@ -443,8 +447,10 @@ static void test_deadlock(void)
     t.after_begin[1] = t.after_begin[2] = t.after_begin[3] = 1;
     run(&sim, &ctx, &t);
     MU_CHECK(sim.done && sim.ended == 1 && spans(&sim, 2, 0, 100));
-    MU_CHECK(sim.op[0].why == GS_SIMULATE_HIERARCHY_WAIT_AFTER && sim.op[0].blocker == 1);
-    MU_CHECK(sim.op[1].why == GS_SIMULATE_HIERARCHY_WAIT_STREAM && sim.op[1].blocker == 0);
+    MU_CHECK(gs_simulate_hierarchy_op(&sim, 0).why == GS_SIMULATE_GPU_WAIT_AFTER &&
+             gs_simulate_hierarchy_op(&sim, 0).blocker == 1);
+    MU_CHECK(gs_simulate_hierarchy_op(&sim, 1).why == GS_SIMULATE_GPU_WAIT_STREAM &&
+             gs_simulate_hierarchy_op(&sim, 1).blocker == 0);
     gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
@@ -483,10 +489,10 @@ static void test_orders(void)
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 100) && spans(&sim, 1, 0, 30) && spans(&sim, 2, 30, 80));
     MU_CHECK(spans(&sim, 3, 100, 300) && spans(&sim, 4, 220, 230));
-    MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_AFTER, 1, 0, 30));
-    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 2, 0, 80));
-    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 0, 80, 100));
-    MU_CHECK(waited(&sim, 4, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 3, 0, 220));
+    MU_CHECK(waited(&sim, 2, GS_SIMULATE_GPU_WAIT_AFTER, 1, 0, 30));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_GPU_WAIT_STREAM, 2, 0, 80));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_GPU_WAIT_STREAM, 0, 80, 100));
+    MU_CHECK(waited(&sim, 4, GS_SIMULATE_GPU_WAIT_STREAM, 3, 0, 220));
     gs_simulate_hierarchy_free(&sim, &ctx);
 
     t.programmatic[1] = 1; /* a node without a primary */
@@ -524,9 +530,9 @@ static void test_partitions(void)
     add_kernel(&t, 1, 10, 100, 2, 1024, 0);
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 10, 210) && spans(&sim, 2, 210, 310));
-    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    const int64_t *sm = sim.block_log.column[GS_SIMULATE_GPU_BLOCK_SM];
     MU_CHECK(sm[0] == 1 && sm[2] == 0 && sm[3] == 0);
-    MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_PARTITION, -1, 0, 100));
+    MU_CHECK(waited(&sim, 0, GS_SIMULATE_GPU_WAIT_PARTITION, -1, 0, 100));
     gs_simulate_hierarchy_free(&sim, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 
@@ -551,7 +557,7 @@ static void test_clusters_on_single_sms(void)
     t.model.gpcs = 2;
     add_kernel(&t, 0, 0, 100, 4, 1024, 0);
     run(&sim, &ctx, &t);
-    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    const int64_t *sm = sim.block_log.column[GS_SIMULATE_GPU_BLOCK_SM];
     MU_CHECK(spans(&sim, 0, 0, 100));
     MU_CHECK(sm[0] == sm[1] && sm[2] == sm[3] && sm[0] != sm[2]);
     gs_simulate_hierarchy_free(&sim, &ctx);
@@ -583,7 +589,7 @@ static void test_freed_sms(void)
     add_kernel(&t, 0, 12, 20, 2, 32, 64);
     add_kernel(&t, 2, 14, 5, 1, 32, 64);
     run(&sim, &ctx, &t);
-    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    const int64_t *sm = sim.block_log.column[GS_SIMULATE_GPU_BLOCK_SM];
     MU_CHECK(sm[0] == 0 && sm[1] == 1 && sm[2] == 0 && sm[3] == 1);
     MU_CHECK(spans(&sim, 3, 32, 37) && sm[4] == 0);
     gs_simulate_hierarchy_free(&sim, &ctx);
@@ -625,11 +631,11 @@ static void test_faults(int kind, const int64_t *interference, bool partitions)
         for (int64_t k = 0; k < 12; k++) {
             add_kernel(&t, k % 4, k, 100, partitions && k % 4 == 3 ? 8 : 40, 256, k % 3);
         }
-        add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+        add_copy(&t, 0, 0, 50, GS_SIMULATE_GPU_OP_COPY_IN);
         add_kernel(&t, 1, 20, 100, 2, 32, 0);
         add_kernel(&t, 1, 20, 100, 2, 32, 0);
         add_kernel(&t, 2, 20, 100, 2, 32, 0);
-        add_copy(&t, 1, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+        add_copy(&t, 1, 0, 50, GS_SIMULATE_GPU_OP_COPY_IN);
         add_orders(&t);
         t.graph[13] = t.graph[14] = 0;
         t.programmatic[15] = 1;
@@ -657,8 +663,7 @@ static void test_ends_beyond_all_instants(void)
             if (kernels != 0) {
                 add_kernel(&t, 0, 0, GS_SIMULATE_HIERARCHY_LATEST - 1, 1, 32, 0);
             } else {
-                add_copy(&t, 0, 0, GS_SIMULATE_HIERARCHY_LATEST - 1,
-                         GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+                add_copy(&t, 0, 0, GS_SIMULATE_HIERARCHY_LATEST - 1, GS_SIMULATE_GPU_OP_COPY_IN);
             }
         }
         gs_context_init(&ctx);

@@ -400,14 +400,14 @@ static void test_slices(void)
         MU_CHECK(run(&whole, &ctx, &system, INT64_MAX) == GS_OK);
         MU_CHECK(run(&parts, &ctx, &system, 1) == GS_OK);
         MU_CHECK(whole.job_count == parts.job_count && whole.job_count > 10);
-        MU_CHECK(whole.block_count == parts.block_count && whole.block_count > 40);
+        MU_CHECK(whole.block_log.count == parts.block_log.count && whole.block_log.count > 40);
         for (int c = 0; c < GS_SIMULATE_MACHINE_JOB_COLUMNS; c++) {
             MU_CHECK(
                 memcmp(whole.job[c], parts.job[c], (size_t)whole.job_count * sizeof(int64_t)) == 0);
         }
-        for (int c = 0; c < GS_SIMULATE_MACHINE_BLOCK_COLUMNS; c++) {
-            MU_CHECK(memcmp(whole.block[c], parts.block[c],
-                            (size_t)whole.block_count * sizeof(int64_t)) == 0);
+        for (int c = 0; c < GS_SIMULATE_GPU_BLOCK_COLUMNS; c++) {
+            MU_CHECK(memcmp(whole.block_log.column[c], parts.block_log.column[c],
+                            (size_t)whole.block_log.count * sizeof(int64_t)) == 0);
         }
         gs_simulate_machine_free(&whole, &ctx);
         gs_simulate_machine_free(&parts, &ctx);

@@ -6,8 +6,8 @@
 enum { OPS = 3, STREAMS = 2, CONTEXTS = 2, PARTITIONS = 2, SMS = 2 };
 
 static int64_t timeslice[] = {100, 100}, runlist[] = {0, 1, 0}, context[] = {0, 1};
-static int64_t priority[STREAMS], stream_kind[] = {GS_SIMULATE_HIERARCHY_STREAM_NON_BLOCKING,
-                                                   GS_SIMULATE_HIERARCHY_STREAM_NON_BLOCKING};
+static int64_t priority[STREAMS],
+    stream_kind[] = {GS_SIMULATE_GPU_STREAM_NON_BLOCKING, GS_SIMULATE_GPU_STREAM_NON_BLOCKING};
 static int64_t partition[] = {0, 1}, set_begin[] = {0, 2, 4}, set[] = {0, 1, 0, 1},
                limit[] = {0, 2};
 static int64_t own_queues[] = {0, 1};
@@ -83,7 +83,7 @@ int main(void)
         {&model.contexts, 0, "contexts", -1, GS_ERR_VALUE},
         {&model.contexts, above, "contexts", -1, GS_ERR_VALUE},
         {&model.engines, 0, "copy_engines", -1, GS_ERR_VALUE},
-        {&model.engines, GS_SIMULATE_HIERARCHY_ENGINES + 1, "copy_engines", -1, GS_ERR_VALUE},
+        {&model.engines, GS_SIMULATE_GPU_ENGINES + 1, "copy_engines", -1, GS_ERR_VALUE},
         {&engines[1], 0, "copy_engines", 1, GS_ERR_VALUE},
         {&engines[0], 4, "copy_engines", 0, GS_ERR_VALUE},
         {&model.channels, -1, "channels", -1, GS_ERR_VALUE},
@@ -123,7 +123,7 @@ int main(void)
         {&start[2], late, "time", 2, GS_ERR_OVERFLOW},
         {&kind[1], -1, "kind", 1, GS_ERR_VALUE},
         {&kind[1], 3, "kind", 1, GS_ERR_VALUE},
-        {&kind[1], GS_SIMULATE_HIERARCHY_OP_COPY_OUT, "kind", 1, GS_ERR_VALUE}, /* no engine */
+        {&kind[1], GS_SIMULATE_GPU_OP_COPY_OUT, "kind", 1, GS_ERR_VALUE}, /* no engine */
         {&stream[1], -1, "stream", 1, GS_ERR_VALUE},
         {&stream[1], STREAMS, "stream", 1, GS_ERR_VALUE},
         {&least[1], 0, "duration", 1, GS_ERR_VALUE},
@@ -132,7 +132,7 @@ int main(void)
         {&given_begin[0], 1, "block_times", 0, GS_ERR_VALUE},
         {&given_begin[2], 1, "block_times", 2, GS_ERR_VALUE},
         {&given_begin[1], 1, "block_times", 0, GS_ERR_VALUE}, /* two blocks */
-        {&kind[0], GS_SIMULATE_HIERARCHY_OP_COPY_IN, "block_times", 0, GS_ERR_VALUE},
+        {&kind[0], GS_SIMULATE_GPU_OP_COPY_IN, "block_times", 0, GS_ERR_VALUE},
         {&given[1], 0, "block_times", 1, GS_ERR_VALUE},
         {&given[1], late, "block_times", 1, GS_ERR_OVERFLOW},
         {&after_begin[1], 2, "after", 2, GS_ERR_VALUE},

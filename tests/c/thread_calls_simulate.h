@@ -225,10 +225,10 @@ static void call_hierarchy(digest_t *digest, gs_context_t *ctx)
     if (fine(digest, gs_simulate_hierarchy_init(&sim, ctx, &model))) {
         while (!sim.done && fine(digest, gs_simulate_hierarchy_run(&sim, ctx, 1))) {
         }
-        add(digest, sim.block_count);
+        add(digest, sim.block_log.count);
         for (int i = 0; i < OPS; i++) {
-            add(digest, sim.op[i].first);
-            add(digest, sim.op[i].end);
+            add(digest, gs_simulate_hierarchy_op(&sim, i).first);
+            add(digest, gs_simulate_hierarchy_op(&sim, i).end);
         }
     }
     gs_simulate_hierarchy_free(&sim, ctx);

@@ -301,9 +301,6 @@ def test_refusals(more: dict[str, Any], message: str) -> None:
 
 def test_simulations_without_draws_say_so() -> None:
     w = gs.Workload([gs.Task("a", 100, [gs.CPU(20), gs.Kernel(30, blocks=1, threads=32)])])
-    for way in ("container", gs.ways.Gcaps(stall=True)):
-        with pytest.raises(gs.NotApplicable, match="nothing is drawn in this simulation"):
-            gs.observe(w, MACHINE, way, seed=1)
     with pytest.raises(gs.NotApplicable, match="a plan is for periodic releases"):
         gs.observe(w, MACHINE, "pbs", seed=1, gap=0.1)
     big = gs.Platform("A30", cpus=4)

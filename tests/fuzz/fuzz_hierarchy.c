@@ -7,7 +7,7 @@ enum { OPS = 8, STREAMS = 4, CONTEXTS = 2, SMS = 4, PARTITIONS = 4, BLOCKS = 12 
 typedef struct {
     gs_simulate_hierarchy_model_t model;
     int32_t order[SMS];
-    int64_t engines[GS_SIMULATE_HIERARCHY_ENGINES], gpcs[SMS];
+    int64_t engines[GS_SIMULATE_GPU_ENGINES], gpcs[SMS];
     int64_t timeslice[CONTEXTS], runlist[CONTEXTS + 2];
     int64_t context[STREAMS], priority[STREAMS], stream_kind[STREAMS], partition[STREAMS];
     int64_t set_begin[PARTITIONS + 1], set[PARTITIONS * SMS], limit[PARTITIONS], own[PARTITIONS];
@@ -97,8 +97,8 @@ static void read_streams(fuzz_t *f, system_t *s)
         s->context[k] = fuzz_number(f, 0, m->contexts - 1);
         s->priority[k] = fuzz_number(f, -2, 1);
         s->stream_kind[k] = fuzz_number(f, 0, 8); /* mostly those that do not block */
-        if (!f->hostile && s->stream_kind[k] > GS_SIMULATE_HIERARCHY_STREAM_NULL) {
-            s->stream_kind[k] = GS_SIMULATE_HIERARCHY_STREAM_NON_BLOCKING;
+        if (!f->hostile && s->stream_kind[k] > GS_SIMULATE_GPU_STREAM_NULL) {
+            s->stream_kind[k] = GS_SIMULATE_GPU_STREAM_NON_BLOCKING;
         }
     }
     m->context = s->context;
@@ -142,7 +142,7 @@ static void read_op(fuzz_t *f, system_t *s, int64_t k)
 {
     s->time[k] = fuzz_time(f, 0, 30);
     int64_t kind = fuzz_number(f, 0, 9);
-    s->kind[k] = kind <= 2 || f->hostile ? kind : GS_SIMULATE_HIERARCHY_OP_KERNEL;
+    s->kind[k] = kind <= 2 || f->hostile ? kind : GS_SIMULATE_GPU_OP_KERNEL;
     s->stream[k] = fuzz_number(f, 0, s->model.streams - 1);
     s->blocks[k] = fuzz_number(f, 1, BLOCKS);
     s->threads[k] = fuzz_number(f, 1, 128);
@@ -189,7 +189,7 @@ static void read_ops(fuzz_t *f, system_t *s)
                 f->hostile || k == 0 ? fuzz_number(f, 0, m->ops - 1) : fuzz_below(f, k);
         }
         s->given_begin[k + 1] = s->given_begin[k];
-        for (int64_t b = 0; s->kind[k] == GS_SIMULATE_HIERARCHY_OP_KERNEL && b < s->blocks[k] &&
+        for (int64_t b = 0; s->kind[k] == GS_SIMULATE_GPU_OP_KERNEL && b < s->blocks[k] &&
                             b < BLOCKS && (columns & 32) != 0;
              b++) {
             s->given[s->given_begin[k + 1]++] = fuzz_time(f, 1, 9);
@@ -223,17 +223,18 @@ static void read_ops(fuzz_t *f, system_t *s)
 static void check_sms(const gs_simulate_hierarchy_t *run)
 {
     const gs_simulate_hierarchy_model_t *m = &run->model;
-    int64_t count = run->block_count < 200 ? run->block_count : 200;
+    int64_t count = run->block_log.count < 200 ? run->block_log.count : 200;
     for (int64_t a = 0; a < count; a++) {
-        int64_t start = run->block[GS_SIMULATE_HIERARCHY_BLOCK_START][a], warps = 0, blocks = 0;
-        int64_t context = m->context[m->stream[run->block[GS_SIMULATE_HIERARCHY_BLOCK_OP][a]]];
+        int64_t start = run->block_log.column[GS_SIMULATE_GPU_BLOCK_START][a], warps = 0,
+                blocks = 0;
+        int64_t context = m->context[m->stream[run->block_log.column[GS_SIMULATE_GPU_BLOCK_OP][a]]];
         for (int64_t b = 0; b < count; b++) {
-            int64_t op = run->block[GS_SIMULATE_HIERARCHY_BLOCK_OP][b];
-            int64_t end = run->block[GS_SIMULATE_HIERARCHY_BLOCK_END][b];
-            if (run->block[GS_SIMULATE_HIERARCHY_BLOCK_SM][b] ==
-                    run->block[GS_SIMULATE_HIERARCHY_BLOCK_SM][a] &&
+            int64_t op = run->block_log.column[GS_SIMULATE_GPU_BLOCK_OP][b];
+            int64_t end = run->block_log.column[GS_SIMULATE_GPU_BLOCK_END][b];
+            if (run->block_log.column[GS_SIMULATE_GPU_BLOCK_SM][b] ==
+                    run->block_log.column[GS_SIMULATE_GPU_BLOCK_SM][a] &&
                 m->context[m->stream[op]] == context &&
-                run->block[GS_SIMULATE_HIERARCHY_BLOCK_START][b] <= start &&
+                run->block_log.column[GS_SIMULATE_GPU_BLOCK_START][b] <= start &&
                 (end == -1 || end > start)) {
                 warps += (m->threads[op] + 31) / 32;
                 blocks++;
@@ -248,14 +249,14 @@ static void check_grids(const gs_simulate_hierarchy_t *run)
 {
     const gs_simulate_hierarchy_model_t *m = &run->model;
     for (int64_t a = 0; a < m->ops && m->resident_grids > 0; a++) {
-        int64_t first = run->op[a].first, running = 0;
+        int64_t first = gs_simulate_hierarchy_op(run, a).first, running = 0;
         for (int64_t b = 0; b < m->ops && first != -1; b++) {
-            const gs_simulate_hierarchy_op_t *op = &run->op[b];
-            running += m->kind[b] == GS_SIMULATE_HIERARCHY_OP_KERNEL && op->first != -1 &&
-                       m->context[m->stream[a]] == m->context[m->stream[b]] && op->first <= first &&
-                       (op->end == -1 || op->end > first);
+            const gs_simulate_hierarchy_op_t op = gs_simulate_hierarchy_op(run, b);
+            running += m->kind[b] == GS_SIMULATE_GPU_OP_KERNEL && op.first != -1 &&
+                       m->context[m->stream[a]] == m->context[m->stream[b]] && op.first <= first &&
+                       (op.end == -1 || op.end > first);
         }
-        FUZZ_CHECK(m->kind[a] != GS_SIMULATE_HIERARCHY_OP_KERNEL || running <= m->resident_grids);
+        FUZZ_CHECK(m->kind[a] != GS_SIMULATE_GPU_OP_KERNEL || running <= m->resident_grids);
     }
 }
 
@@ -264,19 +265,18 @@ static void check_copies(const gs_simulate_hierarchy_t *run)
 {
     const gs_simulate_hierarchy_model_t *m = &run->model;
     for (int64_t a = 0; a < m->ops; a++) {
-        const gs_simulate_hierarchy_op_t *one = &run->op[a];
-        bool copy = m->kind[a] != GS_SIMULATE_HIERARCHY_OP_KERNEL;
-        FUZZ_CHECK((one->engine != -1) == (copy && one->first != -1));
-        if (one->engine == -1) {
+        const gs_simulate_hierarchy_op_t one = gs_simulate_hierarchy_op(run, a);
+        bool copy = m->kind[a] != GS_SIMULATE_GPU_OP_KERNEL;
+        FUZZ_CHECK((one.engine != -1) == (copy && one.first != -1));
+        if (one.engine == -1) {
             continue;
         }
-        FUZZ_CHECK(one->engine < m->engines);
-        FUZZ_CHECK((m->engine_directions[one->engine] & m->kind[a]) != 0);
+        FUZZ_CHECK(one.engine < m->engines);
+        FUZZ_CHECK((m->engine_directions[one.engine] & m->kind[a]) != 0);
         for (int64_t b = 0; b < a; b++) {
-            const gs_simulate_hierarchy_op_t *other = &run->op[b];
-            FUZZ_CHECK(other->engine != one->engine ||
-                       (other->end != -1 && other->end <= one->first) ||
-                       (one->end != -1 && one->end <= other->first));
+            const gs_simulate_hierarchy_op_t other = gs_simulate_hierarchy_op(run, b);
+            FUZZ_CHECK(other.engine != one.engine || (other.end != -1 && other.end <= one.first) ||
+                       (one.end != -1 && one.end <= other.first));
         }
     }
 }
@@ -286,19 +286,20 @@ static void check_blocks(const gs_simulate_hierarchy_t *run)
     const gs_simulate_hierarchy_model_t *m = &run->model;
     int64_t started[OPS] = {0};
     uint64_t seen[OPS] = {0};
-    for (int64_t b = 0; b < run->block_count; b++) {
-        int64_t op = run->block[GS_SIMULATE_HIERARCHY_BLOCK_OP][b];
-        int64_t start = run->block[GS_SIMULATE_HIERARCHY_BLOCK_START][b];
-        int64_t end = run->block[GS_SIMULATE_HIERARCHY_BLOCK_END][b];
-        int64_t sm = run->block[GS_SIMULATE_HIERARCHY_BLOCK_SM][b];
+    for (int64_t b = 0; b < run->block_log.count; b++) {
+        int64_t op = run->block_log.column[GS_SIMULATE_GPU_BLOCK_OP][b];
+        int64_t start = run->block_log.column[GS_SIMULATE_GPU_BLOCK_START][b];
+        int64_t end = run->block_log.column[GS_SIMULATE_GPU_BLOCK_END][b];
+        int64_t sm = run->block_log.column[GS_SIMULATE_GPU_BLOCK_SM][b];
         FUZZ_CHECK(0 <= op && op < m->ops && 0 <= sm && sm < m->gpu.sms);
-        int64_t number = run->block[GS_SIMULATE_HIERARCHY_BLOCK_NUMBER][b];
+        int64_t number = run->block_log.column[GS_SIMULATE_GPU_BLOCK_NUMBER][b];
         FUZZ_CHECK(0 <= number && number < m->blocks[op]);
         FUZZ_CHECK(number >= 64 || (seen[op] >> number & 1) == 0);
         seen[op] |= number < 64 ? UINT64_C(1) << number : 0;
         started[op]++;
         FUZZ_CHECK(start >= m->time[op] && (end == -1 || end > start));
-        FUZZ_CHECK(start >= run->op[op].joined && run->op[op].first <= start);
+        FUZZ_CHECK(start >= gs_simulate_hierarchy_op(run, op).joined &&
+                   gs_simulate_hierarchy_op(run, op).first <= start);
         if (end != -1 && m->contexts == 1 && m->interference == NULL) {
             int64_t given = m->given_begin == NULL ? -1 : m->given[m->given_begin[op] + number];
             FUZZ_CHECK(given >= 0 ? end - start == given
@@ -306,8 +307,9 @@ static void check_blocks(const gs_simulate_hierarchy_t *run)
         }
     }
     for (int64_t k = 0; k < m->ops && m->log_blocks; k++) {
-        bool kernel = m->kind[k] == GS_SIMULATE_HIERARCHY_OP_KERNEL;
-        FUZZ_CHECK(!kernel || run->op[k].end == -1 || started[k] == m->blocks[k]);
+        bool kernel = m->kind[k] == GS_SIMULATE_GPU_OP_KERNEL;
+        FUZZ_CHECK(!kernel || gs_simulate_hierarchy_op(run, k).end == -1 ||
+                   started[k] == m->blocks[k]);
     }
     check_sms(run);
 }
@@ -317,31 +319,32 @@ static void check_ops(const gs_simulate_hierarchy_t *run)
     const gs_simulate_hierarchy_model_t *m = &run->model;
     int64_t ended = 0;
     for (int64_t k = 0; k < m->ops; k++) {
-        const gs_simulate_hierarchy_op_t *op = &run->op[k];
-        ended += op->end != -1;
-        FUZZ_CHECK(op->head == -1 || op->head >= m->time[k]);
-        FUZZ_CHECK(op->joined == -1 || (op->head != -1 && op->joined >= op->head));
-        FUZZ_CHECK(op->first == -1 || (op->joined != -1 && op->first >= op->joined));
-        FUZZ_CHECK(op->end == -1 || (op->first != -1 && op->end > op->first));
-        FUZZ_CHECK(op->dispatched == -1 || op->dispatched >= op->first);
-        FUZZ_CHECK(!run->done || op->end != -1 || op->why >= 0); /* a deadlock has reasons */
+        const gs_simulate_hierarchy_op_t op = gs_simulate_hierarchy_op(run, k);
+        ended += op.end != -1;
+        FUZZ_CHECK(op.head == -1 || op.head >= m->time[k]);
+        FUZZ_CHECK(op.joined == -1 || (op.head != -1 && op.joined >= op.head));
+        FUZZ_CHECK(op.first == -1 || (op.joined != -1 && op.first >= op.joined));
+        FUZZ_CHECK(op.end == -1 || (op.first != -1 && op.end > op.first));
+        FUZZ_CHECK(op.dispatched == -1 || op.dispatched >= op.first);
+        FUZZ_CHECK(!run->done || op.end != -1 || op.why >= 0); /* a deadlock has reasons */
         bool node = m->graph != NULL && m->graph[k] >= 0;
         int64_t from = m->after_begin == NULL ? 0 : m->after_begin[k];
         int64_t to = m->after_begin == NULL ? 0 : m->after_begin[k + 1];
         for (int64_t j = from; j < to; j++) {
-            int64_t end = run->op[m->after[j]].end;
+            int64_t end = gs_simulate_hierarchy_op(run, m->after[j]).end;
             bool primary = node && m->programmatic != NULL && m->programmatic[k] != 0;
-            FUZZ_CHECK(primary || op->joined == -1 || (end != -1 && end <= op->joined));
+            FUZZ_CHECK(primary || op.joined == -1 || (end != -1 && end <= op.joined));
         }
         for (int64_t j = 0; j < k && m->programmatic == NULL && m->graph == NULL; j++) {
             if (m->stream[j] == m->stream[k] && m->time[j] <= m->time[k]) { /* one by one */
-                FUZZ_CHECK(op->head == -1 || (run->op[j].end != -1 && run->op[j].end <= op->head));
+                FUZZ_CHECK(op.head == -1 || (gs_simulate_hierarchy_op(run, j).end != -1 &&
+                                             gs_simulate_hierarchy_op(run, j).end <= op.head));
             }
         }
     }
     FUZZ_CHECK(ended == run->ended);
-    for (int64_t k = 0; k < run->wait_count; k++) {
-        FUZZ_CHECK(run->wait[k].from <= run->wait[k].to);
+    for (int64_t k = 0; k < run->wait_log.count; k++) {
+        FUZZ_CHECK(run->wait_log.wait[k].from <= run->wait_log.wait[k].to);
     }
     for (int64_t k = 1; k < run->slice_count; k++) {
         FUZZ_CHECK(run->slice[k - 1].to <= run->slice[k].from);
@@ -370,7 +373,8 @@ static int64_t simulate(fuzz_t *f, const system_t *s, int64_t steps, bool *done)
     check_grids(&run);
     int64_t last = 0;
     for (int64_t k = 0; k < s->model.ops; k++) {
-        last = run.op[k].end > last ? run.op[k].end : last;
+        last = gs_simulate_hierarchy_op(&run, k).end > last ? gs_simulate_hierarchy_op(&run, k).end
+                                                            : last;
     }
     *done = run.done;
     gs_simulate_hierarchy_free(&run, &ctx);

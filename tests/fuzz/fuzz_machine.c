@@ -308,17 +308,17 @@ static void check_cpus(const gs_simulate_machine_t *run)
 static void check_sms(const gs_simulate_machine_t *run)
 {
     const gs_simulate_machine_model_t *m = &run->model;
-    for (int64_t a = 0; a < run->block_count; a++) {
-        int64_t op = run->block[GS_SIMULATE_MACHINE_BLOCK_OP][a];
+    for (int64_t a = 0; a < run->block_log.count; a++) {
+        int64_t op = run->block_log.column[GS_SIMULATE_GPU_BLOCK_OP][a];
         int64_t task = run->op[GS_SIMULATE_MACHINE_OP_TASK][op], d = m->device[task];
-        int64_t start = run->block[GS_SIMULATE_MACHINE_BLOCK_START][a];
-        int64_t sm = run->block[GS_SIMULATE_MACHINE_BLOCK_SM][a], held = 0;
+        int64_t start = run->block_log.column[GS_SIMULATE_GPU_BLOCK_START][a];
+        int64_t sm = run->block_log.column[GS_SIMULATE_GPU_BLOCK_SM][a], held = 0;
         FUZZ_CHECK(0 <= sm && sm < m->gpu[d].sms);
         for (int64_t b = a > 256 ? a - 256 : 0; b <= a; b++) {
-            int64_t other = run->block[GS_SIMULATE_MACHINE_BLOCK_OP][b];
+            int64_t other = run->block_log.column[GS_SIMULATE_GPU_BLOCK_OP][b];
             int64_t owner = run->op[GS_SIMULATE_MACHINE_OP_TASK][other];
-            int64_t end = run->block[GS_SIMULATE_MACHINE_BLOCK_END][b];
-            held += run->block[GS_SIMULATE_MACHINE_BLOCK_SM][b] == sm && m->device[owner] == d &&
+            int64_t end = run->block_log.column[GS_SIMULATE_GPU_BLOCK_END][b];
+            held += run->block_log.column[GS_SIMULATE_GPU_BLOCK_SM][b] == sm && m->device[owner] == d &&
                     m->context[owner] == m->context[task] && (end == -1 || end > start);
         }
         FUZZ_CHECK(held <= m->gpu[d].blocks_per_sm);

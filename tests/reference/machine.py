@@ -868,8 +868,7 @@ class Machine:
         for device in self.devices:
             context = device.owner
             if context is not None and device.ready_at <= self.now:
-                for group in sorted({group for group, _ in context.queues}):
-                    started |= self._start_group(device, context, group)
+                started |= self._start_context(device, context)
         for device in self.devices:
             for op in list(device.copies):
                 idle = [e for e, copied in enumerate(device.copied) if copied is None]
@@ -882,39 +881,53 @@ class Machine:
                     device.busy[mine[0]] = self.actual(op.task, op.job, op.item, 0, op.time)
         return started
 
-    def _start_group(self, device: Device, context: Context, group: int) -> bool:
+    def _start_context(self, device: Device, context: Context) -> bool:
+        """Start blocks of the groups' heads, of the most urgent one first, then by group."""
         started = False
-        for level in sorted(level for g, level in context.queues if g == group):
-            queue = context.queues[group, level]
-            while queue:
-                op = queue[0]
-                assert op.shape is not None
-                while op.started < op.shape.blocks and self._grid_fits(device, op):
-                    on = self._choose_sms(device, context, op)
-                    if on is None:
-                        break
-                    self._load(context, op, on, 1)
-                    left = self.actual(op.task, op.job, op.item, op.started, op.time)
-                    context.blocks.append(Block(op, op.started, on, left, self.now))
-                    op.first = self.now if op.first < 0 else op.first
-                    op.started += 1
-                    op.running += 1
-                    started = True
-                if op.started < op.shape.blocks:
-                    return started  # it blocks all behind it and all lower levels
-                op.dispatched = self.now
-                queue.pop(0)
-                if self.channel_release == "dispatched":
-                    device.channels[self.channel(op.room)].remove(op)
+        stuck: list[Op] = []  # they have no room now
+        while True:
+            heads = []
+            for group in sorted({group for group, _ in context.queues}):
+                levels = sorted(level for g, level in context.queues if g == group)
+                queues = [context.queues[group, level] for level in levels]
+                first = [queue[0] for queue in queues if queue]
+                first = [op for op in first if self._grid_fits(device, context, op)]
+                heads += [op for op in first[:1] if op not in stuck]
+            if not heads:
+                return started
+            op = min(heads, key=lambda op: (op.room.level, op.room.group))
+            started |= self._start_blocks(device, context, op)
+            assert op.shape is not None
+            if op.started < op.shape.blocks:
+                stuck.append(op)  # it blocks all behind it and all lower levels
+                continue
+            op.dispatched = self.now
+            context.queues[op.room.group, op.room.level].remove(op)
+            if self.channel_release == "dispatched":
+                device.channels[self.channel(op.room)].remove(op)
+
+    def _start_blocks(self, device: Device, context: Context, op: Op) -> bool:
+        started = False
+        assert op.shape is not None
+        while op.started < op.shape.blocks:
+            on = self._choose_sms(device, context, op)
+            if on is None:
+                break
+            self._load(context, op, on, 1)
+            left = self.actual(op.task, op.job, op.item, op.started, op.time)
+            context.blocks.append(Block(op, op.started, on, left, self.now))
+            op.first = self.now if op.first < 0 else op.first
+            op.started += 1
+            op.running += 1
+            started = True
         return started
 
-    def _grid_fits(self, device: Device, op: Op) -> bool:
-        """Whether the device can run one more kernel at once."""
+    def _grid_fits(self, device: Device, context: Context, op: Op) -> bool:
+        """Whether one more kernel of the context can run at once."""
         if op.started or device.gpu is None:
             return True
-        contexts = device.contexts.values()
-        running = {id(b.op) for c in contexts for b in c.blocks}
-        running |= {id(op) for c in contexts for q in c.queues.values() for op in q if op.started}
+        running = {id(block.op) for block in context.blocks}
+        running |= {id(op) for queue in context.queues.values() for op in queue if op.started}
         return len(running) < device.gpu.resident_grids
 
     def _choose_sms(self, device: Device, context: Context, op: Op) -> tuple[int, ...] | None:

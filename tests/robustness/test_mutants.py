@@ -72,13 +72,13 @@ MUTANTS = (
         "test_boundaries",
     ),
     (
-        "simulate/hierarchy/hierarchy_blocks.c",
+        "simulate/gpu/gpu_blocks.c",
         "at > 0 && group->freed[at - 1] > position",
         "at > 1 && group->freed[at - 1] > position",
         "test_hierarchy",
     ),
     (
-        "simulate/hierarchy/hierarchy_blocks.c",
+        "simulate/gpu/gpu_blocks.c",
         "        self->flight = flight;\n",
         "",
         "test_hierarchy",

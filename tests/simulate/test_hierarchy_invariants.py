@@ -1,7 +1,7 @@
 """Invariants of every simulated schedule, checked on the logs.
 
 Nothing here simulates: each check reads the columns of the core and asks whether one rule of
-csrc/simulate/hierarchy/hierarchy.h was kept.
+csrc/simulate/hierarchy/hierarchy.h and gpu/gpu_device.h were kept.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ static int run(void *simulation, gs_context_t *ctx, int64_t blocks)
 static gs_python_progress_t progress(const void *simulation)
 {
     const gs_simulate_hierarchy_t *sim = &((const simulation_t *)simulation)->sim;
-    return (gs_python_progress_t){sim->done, sim->now, sim->ended, sim->blocks};
+    return (gs_python_progress_t){sim->done, sim->now, sim->ended, sim->gpu.blocks};
 }
 
 static void free_simulation(void *simulation, gs_context_t *ctx)
@@ -260,22 +260,22 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
 
 static void op_row(const void *of, int64_t k, int64_t *row)
 {
-    const gs_simulate_hierarchy_op_t *op = (const gs_simulate_hierarchy_op_t *)of + k;
-    row[0] = op->head;
-    row[1] = op->joined;
-    row[2] = op->first;
-    row[3] = op->dispatched;
-    row[4] = op->end;
-    row[5] = op->why;
-    row[6] = op->since;
-    row[7] = op->blocker;
-    row[8] = op->engine;
+    const gs_simulate_hierarchy_op_t op = gs_simulate_hierarchy_op(of, k);
+    row[0] = op.head;
+    row[1] = op.joined;
+    row[2] = op.first;
+    row[3] = op.dispatched;
+    row[4] = op.end;
+    row[5] = op.why;
+    row[6] = op.since;
+    row[7] = op.blocker;
+    row[8] = op.engine;
 }
 
 static PyObject *ops_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
-    return gs_python_table(op_row, sim->op, 9, sim->model.ops);
+    return gs_python_table(op_row, sim, 9, sim->model.ops);
 }
 
 static GS_PYTHON_DOC(
@@ -293,8 +293,8 @@ static PyObject *hierarchy_ops(PyObject *object, PyObject *Py_UNUSED(none))
 static PyObject *blocks_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     simulation_t *self = simulation;
-    return gs_python_simulation_log(&self->base, 0, self->sim.block,
-                                    GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS, self->sim.block_count);
+    return gs_python_simulation_log(&self->base, 0, self->sim.block_log.column,
+                                    GS_SIMULATE_GPU_BLOCK_COLUMNS, self->sim.block_log.count);
 }
 
 static GS_PYTHON_DOC(hierarchy_blocks, "blocks($self)", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
@@ -308,7 +308,7 @@ static PyObject *hierarchy_blocks(PyObject *object, PyObject *Py_UNUSED(none))
 
 static void wait_row(const void *of, int64_t k, int64_t *row)
 {
-    const gs_simulate_hierarchy_wait_t *wait = (const gs_simulate_hierarchy_wait_t *)of + k;
+    const gs_simulate_gpu_wait_t *wait = (const gs_simulate_gpu_wait_t *)of + k;
     row[0] = wait->op;
     row[1] = wait->why;
     row[2] = wait->blocker;
@@ -320,7 +320,7 @@ static void wait_row(const void *of, int64_t k, int64_t *row)
 static PyObject *waits_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
-    return gs_python_table(wait_row, sim->wait, 6, sim->wait_count);
+    return gs_python_table(wait_row, sim->wait_log.wait, 6, sim->wait_log.count);
 }
 
 static GS_PYTHON_DOC(hierarchy_waits, "waits($self)",
@@ -337,15 +337,15 @@ static void slice_row(const void *of, int64_t k, int64_t *row)
 {
     const gs_simulate_hierarchy_t *sim = of;
     bool ended = k < sim->slice_count;
-    row[0] = ended ? sim->slice[k].context : sim->active;
-    row[1] = ended ? sim->slice[k].from : sim->context[sim->active].resumed;
+    row[0] = ended ? sim->slice[k].context : sim->gpu.active;
+    row[1] = ended ? sim->slice[k].from : sim->gpu.context[sim->gpu.active].resumed;
     row[2] = ended ? sim->slice[k].to : -1;
 }
 
 static PyObject *slices_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
-    bool open = sim->active >= 0 && sim->context[sim->active].resumed <= sim->now;
+    bool open = gs_simulate_gpu_runs(&sim->gpu);
     return gs_python_table(slice_row, sim, 3, sim->slice_count + open);
 }
 

@@ -543,8 +543,8 @@ static PyObject *machine_operations(PyObject *object, PyObject *Py_UNUSED(none))
 static PyObject *blocks_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     simulation_t *self = simulation;
-    return gs_python_simulation_log(&self->base, BLOCKS, self->sim.block,
-                                    GS_SIMULATE_MACHINE_BLOCK_COLUMNS, self->sim.block_count);
+    return gs_python_simulation_log(&self->base, BLOCKS, self->sim.block_log.column,
+                                    GS_SIMULATE_GPU_BLOCK_COLUMNS, self->sim.block_log.count);
 }
 
 static GS_PYTHON_DOC(machine_blocks, "blocks($self)", "tuple[_Ints, ...]",

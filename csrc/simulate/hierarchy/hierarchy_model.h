@@ -2,32 +2,13 @@
 #ifndef GS_SIMULATE_HIERARCHY_HIERARCHY_MODEL_H
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_MODEL_H
 
-#include "model/gpu.h"
+#include "simulate/gpu/gpu_state.h"
 
 /* Most blocks of a cluster: portable are 8, hardware of today has 16. */
 #define GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS 16
 
-/* Most copy engines. */
-#define GS_SIMULATE_HIERARCHY_ENGINES 64
-
 /* All launches are before it. */
 #define GS_SIMULATE_HIERARCHY_LATEST (GS_NEVER / 4)
-
-enum {
-    GS_SIMULATE_HIERARCHY_OP_KERNEL = 0,
-    GS_SIMULATE_HIERARCHY_OP_COPY_IN = 1,
-    GS_SIMULATE_HIERARCHY_OP_COPY_OUT = 2
-};
-
-/* Directions of the copies that an engine serves, a sum of these. */
-enum { GS_SIMULATE_HIERARCHY_ENGINE_IN = 1, GS_SIMULATE_HIERARCHY_ENGINE_OUT = 2 };
-
-/* Blocking streams are synchronised with the NULL stream of their partition. */
-enum {
-    GS_SIMULATE_HIERARCHY_STREAM_BLOCKING = 0,
-    GS_SIMULATE_HIERARCHY_STREAM_NON_BLOCKING = 1,
-    GS_SIMULATE_HIERARCHY_STREAM_NULL = 2
-};
 
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
 typedef struct {
@@ -38,7 +19,7 @@ typedef struct {
     const int64_t *gpc_sms;
     int64_t gpcs;
     int64_t engines;                  /* copy engines */
-    const int64_t *engine_directions; /* per engine, of GS_SIMULATE_HIERARCHY_ENGINE_* */
+    const int64_t *engine_directions; /* per engine, of GS_SIMULATE_GPU_ENGINE_* */
     /* Channels for the kernels of a partition, assigned to its streams in turn; 0: no limit. */
     int64_t channels;
     bool shared_channels; /* the partitions of a context have these channels together, not each */
@@ -54,7 +35,7 @@ typedef struct {
     int64_t streams;
     const int64_t *context;     /* per stream */
     const int64_t *priority;    /* per stream, smaller is more urgent */
-    const int64_t *stream_kind; /* per stream, GS_SIMULATE_HIERARCHY_STREAM_* */
+    const int64_t *stream_kind; /* per stream, GS_SIMULATE_GPU_STREAM_* */
 
     int64_t partitions; /* of all contexts; a partition without streams is unused */
     /* Per stream; all streams of a partition are of one context. NULL: each context is one. */
@@ -67,7 +48,7 @@ typedef struct {
 
     int64_t ops;
     const int64_t *time; /* of the launch; ties in the order of the rows */
-    const int64_t *kind; /* GS_SIMULATE_HIERARCHY_OP_* */
+    const int64_t *kind; /* GS_SIMULATE_GPU_OP_* */
     const int64_t *stream;
     const int64_t *blocks, *threads, *regs, *smem; /* ignored for copies */
     /* Bytes, preferred to the carve-out of the footprint if a block fits; negative: not given;

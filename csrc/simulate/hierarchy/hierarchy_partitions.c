@@ -1,5 +1,4 @@
-/* Partitions of contexts, and the groups, queues and channels that follow from them, for the
- * hierarchy simulator. */
+/* Partitions of contexts, and the rooms of streams that follow from them. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
 /* The context of each partition in use, -1 of others. */
@@ -92,195 +91,140 @@ int gs_simulate_hierarchy_check_partitions(gs_context_t *ctx,
     return status;
 }
 
-/* The SMs of a partition. */
-static int make_limits(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t p)
-{
-    const gs_simulate_hierarchy_model_t *model = &self->model;
-    gs_simulate_hierarchy_partition_t *partition = &self->partition[p];
-    size_t sms = (size_t)model->gpu.sms;
-    int64_t count = model->gpu.sms;
-    if (model->set_begin != NULL && model->set_begin[p] < model->set_begin[p + 1]) {
-        partition->is_in_set = gs_alloc(ctx, sms, sizeof *partition->is_in_set);
-        if (partition->is_in_set == NULL) {
-            return ctx->status;
-        }
-        for (int64_t k = model->set_begin[p]; k < model->set_begin[p + 1]; k++) {
-            partition->is_in_set[self->position[model->set[k]]] = true;
-        }
-        count = model->set_begin[p + 1] - model->set_begin[p];
-    }
-    if (model->limit != NULL && model->limit[p] > 0 && model->limit[p] < count) {
-        partition->limit = (int32_t)model->limit[p];
-        partition->blocks = gs_alloc(ctx, sms, sizeof *partition->blocks);
-        if (partition->blocks == NULL) {
-            return ctx->status;
-        }
-    }
-    return GS_OK;
-}
+/* Scratch for the rooms: per context and partition. */
+typedef struct {
+    int64_t *shared;  /* per context: group of the partitions without queues of their own, -1: none
+                         so far */
+    int64_t *groups;  /* per context */
+    int64_t *taken;   /* per context: streams, which take shared channels in turn */
+    int64_t *group;   /* per partition, -1: it has no streams */
+    int64_t *streams; /* per partition */
+    int64_t *channel; /* per partition, or per context where it is shared: the first one */
+} counts_t;
 
-/* Finds the streams of the partitions, their channels and NULL streams. */
-static int assign_streams(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+/* The groups of the partitions with streams, by their smallest partition. */
+static void make_groups(const gs_simulate_hierarchy_model_t *model, counts_t *counts)
 {
-    const gs_simulate_hierarchy_model_t *model = &self->model;
+    for (int64_t c = 0; c < model->contexts; c++) {
+        counts->shared[c] = -1;
+    }
     for (int64_t p = 0; p < model->partitions; p++) {
-        self->partition[p].context = self->partition[p].null_stream = -1;
-    }
-    for (int64_t s = 0; s < model->streams; s++) {
-        gs_simulate_hierarchy_partition_t *partition = &self->partition[model->partition[s]];
-        partition->context = model->context[s];
-        int64_t *turn = &partition->streams;
-        if (model->shared_channels) {
-            turn = &self->context[partition->context].streams;
-        }
-        self->stream_channel[s] = model->channels == 0 ? -1 : *turn % model->channels;
-        ++*turn;
-        if (model->stream_kind[s] == GS_SIMULATE_HIERARCHY_STREAM_NULL) {
-            if (partition->null_stream >= 0) {
-                return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s,
-                               GS_SIMULATE_HIERARCHY_STREAM_NULL,
-                               "at most one NULL stream in a partition");
-            }
-            partition->null_stream = s;
-        }
-    }
-    return GS_OK;
-}
-
-/* Gives each partition a group, and numbers the channels of its own among those of its context. */
-static int make_groups(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
-{
-    const gs_simulate_hierarchy_model_t *model = &self->model;
-    int64_t *shared = gs_alloc(ctx, (size_t)model->contexts, sizeof *shared);
-    int64_t *channel = gs_alloc(ctx, (size_t)model->partitions, sizeof *channel);
-    int status = shared == NULL || channel == NULL ? ctx->status : GS_OK;
-    for (int64_t c = 0; c < model->contexts && status == GS_OK; c++) {
-        shared[c] = -1;
-    }
-    for (int64_t p = 0; p < model->partitions && status == GS_OK; p++) {
-        gs_simulate_hierarchy_partition_t *partition = &self->partition[p];
-        if (partition->context < 0) {
+        int64_t c = counts->group[p]; /* so far: its context */
+        if (c < 0) {
             continue;
         }
-        gs_simulate_hierarchy_context_t *context = &self->context[partition->context];
         const bool own = model->own_queues != NULL && model->own_queues[p] != 0;
-        partition->group =
-            own || shared[partition->context] < 0 ? context->groups++ : shared[partition->context];
+        counts->group[p] = own || counts->shared[c] < 0 ? counts->groups[c]++ : counts->shared[c];
         if (!own) {
-            shared[partition->context] = partition->group;
-        }
-        if (!model->shared_channels) {
-            channel[p] = context->channels;
-            context->channels +=
-                partition->streams < model->channels ? partition->streams : model->channels;
+            counts->shared[c] = counts->group[p];
         }
     }
-    for (int64_t c = 0; model->shared_channels && c < model->contexts && status == GS_OK; c++) {
-        gs_simulate_hierarchy_context_t *context = &self->context[c];
-        context->channels = context->streams < model->channels ? context->streams : model->channels;
-    }
-    for (int64_t s = 0; s < model->streams && status == GS_OK; s++) {
-        self->stream_channel[s] += self->stream_channel[s] < 0 ? 0 : channel[model->partition[s]];
-    }
-    gs_free(ctx, channel);
-    gs_free(ctx, shared);
-    return status;
 }
 
-/* Numbers the queues of the groups of a context: one for each priority of its streams. */
-static int make_levels(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
+/* Numbers the channels of the GPU; returns how many there are. */
+static int64_t number_channels(const gs_simulate_hierarchy_model_t *model, counts_t *counts)
+{
+    int64_t total = 0, many = model->shared_channels ? model->contexts : model->partitions;
+    const int64_t *streams = model->shared_channels ? counts->taken : counts->streams;
+    for (int64_t k = 0; k < many; k++) {
+        counts->channel[k] = total;
+        total += streams[k] < model->channels ? streams[k] : model->channels;
+    }
+    return total;
+}
+
+static int fill_rooms(gs_simulate_hierarchy_t *self, gs_context_t *ctx, counts_t *counts)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
-    gs_simulate_hierarchy_context_t *context = &self->context[c];
-    gs_heap_t heap = {0};
-    int64_t *last = gs_alloc(ctx, (size_t)context->groups, sizeof *last); /* priorities */
-    int status = last == NULL ? ctx->status : GS_OK;
-    for (int64_t s = 0; s < model->streams && status == GS_OK; s++) {
-        if (model->context[s] == c) {
-            status = gs_heap_push(&heap, ctx, model->priority[s], s);
+    gs_simulate_gpu_t *gpu = &self->gpu;
+    for (int64_t p = 0; p < model->partitions; p++) {
+        counts->group[p] = -1;
+    }
+    for (int64_t s = 0; s < model->streams; s++) {
+        int64_t p = model->partition[s], c = model->context[s];
+        int64_t *turn = model->shared_channels ? &counts->taken[c] : &counts->streams[p];
+        gpu->stream[s] = (gs_simulate_gpu_stream_t){.kind = model->stream_kind[s], .partition = p};
+        gpu->room[s] = (gs_simulate_gpu_room_t){
+            .stream = s,
+            .context = c,
+            .priority = model->priority[s],
+            .channel = model->channels == 0 ? -1 : *turn % model->channels,
+            .partition = p,
+        };
+        ++*turn;
+        counts->group[p] = c;
+        if (model->stream_kind[s] == GS_SIMULATE_GPU_STREAM_NULL) {
+            if (gpu->partition[p].null_stream >= 0) {
+                return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s, GS_SIMULATE_GPU_STREAM_NULL,
+                               "at most one NULL stream in a partition");
+            }
+            gpu->partition[p].null_stream = s;
         }
     }
-    for (; status == GS_OK && heap.count > 0; gs_heap_pop(&heap)) {
-        gs_heap_entry_t entry = heap.entry[0];
-        int64_t g = self->partition[model->partition[entry.item]].group;
-        context->group[g].level_end += context->group[g].level_end == 0 || entry.time != last[g];
-        self->stream_level[entry.item] = context->group[g].level_end - 1;
-        last[g] = entry.time;
+    make_groups(model, counts);
+    gpu->channels = number_channels(model, counts);
+    for (int64_t s = 0; s < model->streams; s++) {
+        int64_t of = model->shared_channels ? model->context[s] : model->partition[s];
+        gpu->room[s].group = counts->group[model->partition[s]];
+        gpu->room[s].channel += gpu->room[s].channel < 0 ? 0 : counts->channel[of];
     }
-    for (int64_t g = 0; g < context->groups && status == GS_OK; g++) {
-        context->group[g].level = context->levels;
-        context->group[g].level_end = context->levels += context->group[g].level_end;
-    }
-    for (int64_t s = 0; s < model->streams && status == GS_OK; s++) {
-        if (model->context[s] == c) {
-            self->stream_level[s] +=
-                context->group[self->partition[model->partition[s]].group].level;
-        }
-    }
-    gs_heap_free(&heap, ctx);
-    gs_free(ctx, last);
-    return status;
+    return gs_poll(ctx, model->streams + model->partitions);
 }
 
-static int make_queues(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
+int gs_simulate_hierarchy_make_rooms(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
-    gs_simulate_hierarchy_context_t *context = &self->context[c];
-    size_t sms = (size_t)self->model.gpu.sms, groups = (size_t)context->groups;
-    if ((context->group = gs_alloc(ctx, groups, sizeof *context->group)) == NULL) {
-        return ctx->status;
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    gs_simulate_gpu_t *gpu = &self->gpu;
+    const size_t streams = (size_t)model->streams, partitions = (size_t)model->partitions;
+    const size_t contexts = (size_t)model->contexts;
+    const size_t most = contexts > partitions ? contexts : partitions;
+    gpu->streams = gpu->rooms = model->streams;
+    gpu->partitions = model->partitions;
+    counts_t counts = {
+        .shared = gs_alloc(ctx, contexts, sizeof(int64_t)),
+        .groups = gs_alloc(ctx, contexts, sizeof(int64_t)),
+        .taken = gs_alloc(ctx, contexts, sizeof(int64_t)),
+        .group = gs_alloc(ctx, partitions, sizeof(int64_t)),
+        .streams = gs_alloc(ctx, partitions, sizeof(int64_t)),
+        .channel = gs_alloc(ctx, most, sizeof(int64_t)),
+    };
+    int64_t *const scratch[] = {counts.shared, counts.groups,  counts.taken,
+                                counts.group,  counts.streams, counts.channel};
+    int status = GS_OK;
+    for (size_t k = 0; k < sizeof scratch / sizeof *scratch; k++) {
+        status = scratch[k] == NULL ? ctx->status : status;
     }
-    int status = make_levels(self, ctx, c);
-    for (int64_t g = 0; g < context->groups && status == GS_OK; g++) {
-        gs_simulate_hierarchy_group_t *group = &context->group[g];
-        group->head = -1;
-        if ((group->freed = gs_alloc(ctx, sms, sizeof *group->freed)) == NULL ||
-            (group->is_freed = gs_alloc(ctx, sms, sizeof *group->is_freed)) == NULL) {
-            status = ctx->status;
-        }
+    if (status == GS_OK &&
+        ((gpu->stream = gs_alloc(ctx, streams, sizeof *gpu->stream)) == NULL ||
+         (gpu->room = gs_alloc(ctx, streams, sizeof *gpu->room)) == NULL ||
+         (gpu->partition = gs_alloc(ctx, partitions, sizeof *gpu->partition)) == NULL)) {
+        status = ctx->status;
     }
-    if (status != GS_OK) {
-        return status;
-    }
-    size_t levels = (size_t)context->levels, channels = (size_t)context->channels;
-    if ((context->queue = gs_alloc(ctx, levels, sizeof *context->queue)) == NULL ||
-        (context->stuck = gs_alloc(ctx, groups, sizeof *context->stuck)) == NULL ||
-        (context->is_first = gs_alloc(ctx, levels, sizeof *context->is_first)) == NULL ||
-        (context->channel_tail = gs_alloc(ctx, channels, sizeof(int64_t))) == NULL) {
-        return ctx->status;
-    }
-    for (int64_t g = 0; g < context->groups; g++) {
-        context->is_first[context->group[g].level] = true;
-    }
-    for (int64_t k = 0; k < context->channels; k++) {
-        context->channel_tail[k] = -1;
-    }
-    return GS_OK;
-}
-
-int gs_simulate_hierarchy_make_partitions(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
-{
-    size_t partitions = (size_t)self->model.partitions;
-    if ((self->partition = gs_alloc(ctx, partitions, sizeof *self->partition)) == NULL) {
-        return ctx->status;
-    }
-    int status = assign_streams(self, ctx);
-    for (int64_t p = 0; p < self->model.partitions && status == GS_OK; p++) {
-        status = make_limits(self, ctx, p);
+    for (int64_t p = 0; p < model->partitions && status == GS_OK; p++) {
+        gpu->partition[p] = (gs_simulate_gpu_partition_t){.client = p, .null_stream = -1};
     }
     if (status == GS_OK) {
-        status = make_groups(self, ctx);
+        status = fill_rooms(self, ctx, &counts);
     }
-    for (int64_t c = 0; c < self->model.contexts && status == GS_OK; c++) {
-        status = make_queues(self, ctx, c);
+    for (size_t k = 0; k < sizeof scratch / sizeof *scratch; k++) {
+        gs_free(ctx, scratch[k]);
     }
     return status;
 }
 
-void gs_simulate_hierarchy_free_partitions(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+int gs_simulate_hierarchy_make_limits(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
-    for (int64_t p = 0; self->partition != NULL && p < self->model.partitions; p++) {
-        gs_free(ctx, self->partition[p].is_in_set);
-        gs_free(ctx, self->partition[p].blocks);
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    int status = GS_OK;
+    for (int64_t p = 0; p < model->partitions && status == GS_OK; p++) {
+        int64_t begin = model->set_begin == NULL ? 0 : model->set_begin[p];
+        int64_t count = model->set_begin == NULL ? 0 : model->set_begin[p + 1] - begin;
+        int64_t limit = model->limit == NULL ? 0 : model->limit[p];
+        if (limit >= (count > 0 ? count : model->gpu.sms)) {
+            limit = 0;
+        }
+        status = gs_simulate_gpu_confine(&self->gpu, ctx, p, count > 0 ? model->set + begin : NULL,
+                                         count, limit);
     }
-    gs_free(ctx, self->partition);
+    return status;
 }

@@ -107,8 +107,8 @@ static int check_streams(gs_context_t *ctx, const gs_simulate_hierarchy_model_t 
                              "the index of a context");
     if (status == GS_OK) {
         status = check_range(ctx, "stream_kind", model->stream_kind, model->streams,
-                             GS_SIMULATE_HIERARCHY_STREAM_BLOCKING,
-                             GS_SIMULATE_HIERARCHY_STREAM_NULL, "a known kind of stream");
+                             GS_SIMULATE_GPU_STREAM_BLOCKING, GS_SIMULATE_GPU_STREAM_NULL,
+                             "a known kind of stream");
     }
     return status;
 }
@@ -132,7 +132,7 @@ static int check_given(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *m
         for (int64_t i = 0; i < model->ops && status == GS_OK; i++) {
             int64_t count = model->given_begin[i + 1] - model->given_begin[i];
             if (count != 0 &&
-                (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL || count != model->blocks[i])) {
+                (model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL || count != model->blocks[i])) {
                 status = gs_fail(ctx, GS_ERR_VALUE, "block_times", i, count,
                                  "one time for each block of the kernel");
             }
@@ -160,7 +160,7 @@ static int check_starts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *
         status = check_range(ctx, "cooperative", model->cooperative, model->ops, 0, 1, "0 or 1");
     }
     for (int64_t i = 0; i < model->ops && model->cluster != NULL && status == GS_OK; i++) {
-        if (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
+        if (model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL) {
             continue;
         }
         if (model->cluster[i] < 1 || model->cluster[i] > GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS) {
@@ -173,6 +173,32 @@ static int check_starts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *
     return status;
 }
 
+/* Refuses engines that are not possible, and copies whose direction no engine has. */
+static int check_engines(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+{
+    if (model->engines < 1 || model->engines > GS_SIMULATE_GPU_ENGINES) {
+        return gs_fail(ctx, GS_ERR_VALUE, "copy_engines", -1, model->engines, "1 to 64 engines");
+    }
+    const int64_t both = GS_SIMULATE_GPU_ENGINE_IN | GS_SIMULATE_GPU_ENGINE_OUT;
+    int64_t served = 0;
+    for (int64_t e = 0; e < model->engines; e++) {
+        if (model->engine_directions[e] < 1 || model->engine_directions[e] > both) {
+            return gs_fail(ctx, GS_ERR_VALUE, "copy_engines", e, model->engine_directions[e],
+                           "1 for copies in, 2 for copies out, or 3 for both");
+        }
+        served |= model->engine_directions[e];
+    }
+    for (int64_t i = 0; i < model->ops; i++) {
+        bool in = model->kind[i] == GS_SIMULATE_GPU_OP_COPY_IN;
+        int64_t direction = in ? GS_SIMULATE_GPU_ENGINE_IN : GS_SIMULATE_GPU_ENGINE_OUT;
+        if (model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL && (direction & served) == 0) {
+            return gs_fail(ctx, GS_ERR_VALUE, "kind", i, model->kind[i],
+                           "a direction that a copy engine has");
+        }
+    }
+    return GS_OK;
+}
+
 static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
     int64_t ops = model->ops;
@@ -182,8 +208,8 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
     }
     int status = check_times(ctx, "time", model->time, ops, 0);
     if (status == GS_OK) {
-        status = check_range(ctx, "kind", model->kind, ops, GS_SIMULATE_HIERARCHY_OP_KERNEL,
-                             GS_SIMULATE_HIERARCHY_OP_COPY_OUT, "a known kind of operation");
+        status = check_range(ctx, "kind", model->kind, ops, GS_SIMULATE_GPU_OP_KERNEL,
+                             GS_SIMULATE_GPU_OP_COPY_OUT, "a known kind of operation");
     }
     if (status == GS_OK) {
         status = check_range(ctx, "stream", model->stream, ops, 0, model->streams - 1,
@@ -206,7 +232,7 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
                              "1000 to 1000000 thousandths");
     }
     if (status == GS_OK) {
-        status = gs_simulate_hierarchy_check_engines(ctx, model);
+        status = check_engines(ctx, model);
     }
     if (status == GS_OK) {
         status = check_starts(ctx, model);
@@ -229,56 +255,71 @@ static int check(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
     return status == GS_OK ? check_ops(ctx, model) : status;
 }
 
+/* Columns of so many rows have their own pages, which move when they grow and are not copied. Pages
+ * that are not written take no memory. */
+#define MOST_FIRST (INT64_C(1) << 22)
+
+/* Rows that the log of blocks has room for at first: all, so that it need not grow, unless they are
+ * very many or take more than half of the memory budget. */
+static int64_t first_log(const gs_simulate_hierarchy_t *self, const gs_context_t *ctx)
+{
+    int64_t rows = self->all_blocks < MOST_FIRST ? self->all_blocks : MOST_FIRST;
+    if (ctx->bytes_limit != 0) {
+        int64_t row = GS_SIMULATE_GPU_BLOCK_COLUMNS * (int64_t)sizeof(int64_t);
+        int64_t affordable = (ctx->bytes_limit - ctx->bytes_used) / (2 * row);
+        rows = rows < affordable ? rows : affordable;
+    }
+    return rows;
+}
+
 static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
-    size_t ops = (size_t)model->ops, streams = (size_t)model->streams;
-    size_t sms = (size_t)model->gpu.sms;
-    size_t heads = streams + (model->graph == NULL ? 0 : ops);
-    if ((self->op = gs_alloc(ctx, ops, sizeof *self->op)) == NULL ||
-        (self->order = gs_alloc(ctx, ops, sizeof(int64_t))) == NULL ||
-        (self->context = gs_alloc(ctx, (size_t)model->contexts, sizeof *self->context)) == NULL ||
-        (self->stream_head = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
-        (self->stream_tail = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
-        (self->stream_level = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
-        (self->stream_channel = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
-        (self->heads = gs_alloc(ctx, heads, sizeof(int64_t))) == NULL ||
-        (self->position = gs_alloc(ctx, sms, sizeof *self->position)) == NULL ||
-        (self->gpc = gs_alloc(ctx, sms, sizeof *self->gpc)) == NULL ||
-        (self->on_sm = gs_alloc(ctx, sms, sizeof *self->on_sm)) == NULL ||
-        (self->used_sm = gs_alloc(ctx, sms, sizeof *self->used_sm)) == NULL ||
-        (self->sm_op = gs_alloc(ctx, sms, sizeof *self->sm_op)) == NULL ||
-        (self->gpc_op = gs_alloc(ctx, sms, sizeof *self->gpc_op)) == NULL) {
-        return ctx->status;
+    const size_t ops = (size_t)model->ops;
+    int status = GS_OK;
+    for (int c = 0; c < GS_SIMULATE_GPU_TIME_COLUMNS && status == GS_OK; c++) {
+        self->time[c] = gs_alloc(ctx, ops, sizeof *self->time[c]);
+        status = self->time[c] == NULL ? ctx->status : GS_OK;
     }
-    return GS_OK;
-}
-
-/* Finds the GPC of each SM. */
-static void find_gpcs(gs_simulate_hierarchy_t *self)
-{
-    const gs_simulate_hierarchy_model_t *model = &self->model;
-    int32_t g = 0;
-    int64_t left = model->gpc_sms == NULL ? model->gpu.sms : model->gpc_sms[0];
-    for (int32_t s = 0; s < model->gpu.sms; s++, left--) {
-        if (left == 0) {
-            left = model->gpc_sms[++g];
+    if (status == GS_OK && ((self->order = gs_alloc(ctx, ops, sizeof *self->order)) == NULL ||
+                            (self->op = gs_alloc(ctx, ops, sizeof *self->op)) == NULL ||
+                            (self->engine = gs_alloc(ctx, ops, sizeof *self->engine)) == NULL)) {
+        status = ctx->status;
+    }
+    if (status == GS_OK && model->after_begin != NULL &&
+        ((self->waiter = gs_alloc(ctx, ops, sizeof *self->waiter)) == NULL ||
+         (self->next_waiter = gs_alloc(ctx, ops, sizeof *self->next_waiter)) == NULL)) {
+        status = ctx->status;
+    }
+    for (size_t i = 0; i < ops && status == GS_OK; i++) {
+        for (int c = 0; c < GS_SIMULATE_GPU_TIME_COLUMNS; c++) {
+            self->time[c][i] = -1;
         }
-        self->gpc[s] = g;
+        self->op[i] = -1;
+        self->engine[i] = -1;
+        if (self->waiter != NULL) {
+            self->waiter[i] = -1;
+        }
     }
+    return status;
 }
 
 /* Sorts the operations by launch. */
 static int sort_launches(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
+    const int64_t *time = self->model.time;
+    bool sorted = true;
+    for (int64_t i = 0; i < self->model.ops; i++) {
+        self->order[i] = (int32_t)i;
+        sorted = sorted && (i == 0 || time[i - 1] <= time[i]);
+    }
     gs_heap_t heap = {0};
     int status = GS_OK;
-    for (int64_t i = 0; i < self->model.ops && status == GS_OK; i++) {
-        status = gs_heap_push(&heap, ctx, self->model.time[i], i);
+    for (int64_t i = 0; i < self->model.ops && !sorted && status == GS_OK; i++) {
+        status = gs_heap_push(&heap, ctx, time[i], i);
     }
     for (int64_t rank = 0; status == GS_OK && heap.count > 0; rank++) {
-        self->order[rank] = heap.entry[0].item;
-        self->op[heap.entry[0].item].rank = rank;
+        self->order[rank] = (int32_t)heap.entry[0].item;
         gs_heap_pop(&heap);
         status = gs_poll(ctx, 32);
     }
@@ -286,92 +327,82 @@ static int sort_launches(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     return status;
 }
 
-/* Resources of a block of each kernel. A block that fits no SM is refused: it would never start. */
-static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
+/* Refuses kernels that could never start, and counts their blocks. */
+static int check_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
-    for (int64_t i = 0; i < model->ops; i++) {
-        gs_simulate_hierarchy_op_t *op = &self->op[i];
-        int64_t rank = op->rank, blocks;
-        int limit;
-        *op = (gs_simulate_hierarchy_op_t){.head = -1,
-                                           .joined = -1,
-                                           .first = -1,
-                                           .dispatched = -1,
-                                           .end = -1,
-                                           .next = -1,
-                                           .previous = -1,
-                                           .graph = -1,
-                                           .rank = rank,
-                                           .before_in_channel = -1,
-                                           .before_in_null = -1,
-                                           .waiter = -1,
-                                           .next_waiter = -1,
-                                           .why = -1,
-                                           .engine = -1,
-                                           .blocker = -1};
-        if (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
+    int status = GS_OK;
+    for (int64_t i = 0; i < model->ops && status == GS_OK; i++) {
+        if (model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL) {
             continue;
         }
         if (!gs_add(self->all_blocks, model->blocks[i], &self->all_blocks)) {
             self->all_blocks = INT64_MAX;
         }
-        gs_gpu_kernel_t kernel = {model->blocks[i], model->threads[i], model->regs[i],
-                                  model->smem[i]};
-        int status =
-            gs_occupancy_footprint(ctx, &model->gpu, &kernel, i, &op->take, &blocks, &limit);
-        if (status != GS_OK) {
-            return status;
-        }
-        if (blocks == 0) {
-            static const char *const reasons[] = {
-                "a block of at most an SM's warps", "SMs that hold a block",
-                "a block of at most an SM's registers", "at most a block's limit of shared memory",
-                "at most 1024 threads in a block"};
-            static const char *const fields[] = {"threads", "blocks", "regs", "smem", "threads"};
-            const int64_t values[] = {kernel.threads, kernel.blocks, kernel.regs, kernel.smem,
-                                      kernel.threads};
-            return gs_fail(ctx, GS_ERR_VALUE, fields[limit], i, values[limit], reasons[limit]);
-        }
-        if (model->carveout != NULL && model->carveout[i] >= 0) {
-            int64_t least = kernel.smem == 0 ? 0 : op->take.smem;
-            op->take.carveout = gs_occupancy_carveout(
-                &model->gpu, model->carveout[i] > least ? model->carveout[i] : least);
-        }
-        op->waiting = kernel.blocks;
+        gs_simulate_gpu_shape_t shape;
+        status = gs_simulate_hierarchy_shape(self, ctx, i, &shape);
     }
-    return GS_OK;
+    for (int64_t i = 0; i < model->ops && status == GS_OK; i++) {
+        bool together = (model->cooperative != NULL && model->cooperative[i] != 0) ||
+                        (model->cluster != NULL && model->cluster[i] > 1);
+        if (!together || model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL) {
+            continue;
+        }
+        int64_t op = gs_simulate_hierarchy_new_op(self, ctx, i);
+        status = op < 0 ? ctx->status : gs_simulate_gpu_check(&self->gpu, ctx, op);
+        self->gpu.op_used = 0; /* it is not launched */
+    }
+    return status;
 }
 
-static int make_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
+/* The GPU, as far as it does not depend on streams. */
+static void describe_gpu(gs_simulate_hierarchy_t *self)
 {
-    gs_simulate_hierarchy_context_t *context = &self->context[c];
-    context->placed_op = -1;
-    context->places = self->model.resident_grids > 0 ? self->model.resident_grids : INT64_MAX;
-    return gs_block_placement_init(&context->placer, ctx, &self->model.gpu, self->model.policy);
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    gs_simulate_gpu_t *gpu = &self->gpu;
+    *gpu = (gs_simulate_gpu_t){
+        .gpu = &model->gpu,
+        .policy = model->policy,
+        .gpc_sms = model->gpc_sms,
+        .resident_grids = model->resident_grids,
+        .context_switch = model->context_switch,
+        .until_end = model->channels_until_end,
+        .interferes = model->interference != NULL,
+        .has_triggers = model->trigger != NULL,
+        .is_programmatic = model->programmatic != NULL,
+        .has_clusters = model->cluster != NULL,
+        .contexts = model->contexts,
+        .calls = &gs_simulate_hierarchy_feed,
+        .owner = self,
+        .times = self->time,
+        .block_log = model->log_blocks ? &self->block_log : NULL,
+        .wait_log = &self->wait_log,
+    };
+    gpu->engines.count = model->engines;
+    for (int64_t e = 0; e < model->engines; e++) {
+        gpu->engines.directions[e] = model->engine_directions[e];
+    }
 }
 
 static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
+    describe_gpu(self);
     int status = allocate(self, ctx);
-    for (int32_t p = 0; status == GS_OK && p < model->gpu.sms; p++) {
-        self->position[gs_gpu_sm_at(&model->gpu, p)] = p;
+    if (status == GS_OK) {
+        status = gs_simulate_hierarchy_make_rooms(self, ctx);
     }
     if (status == GS_OK) {
-        find_gpcs(self);
-    }
-    for (int64_t c = 0; c < model->contexts && status == GS_OK; c++) {
-        status = make_context(self, ctx, c);
+        status = gs_simulate_gpu_init(&self->gpu, ctx);
     }
     if (status == GS_OK) {
-        status = gs_simulate_hierarchy_make_partitions(self, ctx);
+        status = gs_simulate_hierarchy_make_limits(self, ctx);
     }
     if (status == GS_OK) {
         status = sort_launches(self, ctx);
     }
     if (status == GS_OK) {
-        status = measure_kernels(self, ctx);
+        status = check_kernels(self, ctx);
     }
     if (status == GS_OK && model->graph != NULL) {
         status = gs_simulate_hierarchy_make_graphs(self, ctx);
@@ -379,13 +410,12 @@ static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     if (status != GS_OK) {
         return status;
     }
-    for (int64_t s = 0; s < model->streams; s++) {
-        self->stream_head[s] = self->stream_tail[s] = -1;
-    }
+    self->block_log.first = first_log(self, ctx);
+    self->block_log.most = self->all_blocks;
     gs_rng_t rng;
     gs_rng_init(&rng, model->key, model->index, GS_RNG_STREAM_EXECUTION);
     self->time_seed = gs_rng_next(&rng);
-    return gs_simulate_hierarchy_make_starts(self, ctx);
+    return GS_OK;
 }
 
 int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
@@ -400,13 +430,12 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         self->model.partition = model->context;
         self->model.partitions = model->contexts;
     }
-    self->active = self->last = self->turn = -1;
+    self->turn = -1;
     int status = gs_gpu_check(ctx, &model->gpu);
     if (status == GS_OK) {
         status = check(ctx, &self->model);
     }
     if (status == GS_OK) {
-        gs_simulate_hierarchy_make_engines(self);
         status = prepare(self, ctx);
     }
     if (status != GS_OK) {
@@ -415,59 +444,22 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     return status;
 }
 
-static void free_context(gs_context_t *ctx, gs_simulate_hierarchy_context_t *context)
-{
-    gs_block_placement_free(&context->placer, ctx);
-    gs_heap_free(&context->ends, ctx);
-    for (int64_t level = 0; context->queue != NULL && level < context->levels; level++) {
-        gs_free(ctx, context->queue[level].op);
-    }
-    gs_free(ctx, context->queue);
-    gs_free(ctx, context->is_first);
-    gs_free(ctx, context->stuck);
-    for (int64_t g = 0; context->group != NULL && g < context->groups; g++) {
-        gs_free(ctx, context->group[g].freed);
-        gs_free(ctx, context->group[g].is_freed);
-    }
-    gs_free(ctx, context->group);
-    gs_free(ctx, context->channel_tail);
-}
-
 void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
-    for (int64_t c = 0; self->context != NULL && c < self->model.contexts; c++) {
-        free_context(ctx, &self->context[c]);
-    }
-    gs_simulate_hierarchy_free_partitions(self, ctx);
-    gs_simulate_hierarchy_free_starts(self, ctx);
-    gs_simulate_hierarchy_free_engines(self, ctx);
-    void *const blocks[] = {
-        self->op,
-        self->order,
-        self->context,
-        self->stream_head,
-        self->stream_tail,
-        self->stream_level,
-        self->stream_channel,
-        self->heads,
-        self->position,
-        self->on_sm,
-        self->used_sm,
-        self->wait,
-        self->slice,
-        self->flight,
-        self->flight_free,
-        self->sm,
-        self->sm_op,
-        self->gpc_op,
-        self->gpc,
-        self->graph,
+    gs_free(ctx, self->gpu.shape);
+    gs_simulate_gpu_free(&self->gpu, ctx);
+    void *const arrays[] = {
+        self->order,  self->op,          self->engine,        self->graph,
+        self->waiter, self->next_waiter, self->wait_log.wait, self->slice,
     };
-    for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {
-        gs_free(ctx, blocks[k]);
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+        gs_free(ctx, arrays[k]);
     }
-    for (int i = 0; i < GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS; i++) {
-        gs_free(ctx, self->block[i]);
+    for (int c = 0; c < GS_SIMULATE_GPU_TIME_COLUMNS; c++) {
+        gs_free(ctx, self->time[c]);
+    }
+    for (int c = 0; c < GS_SIMULATE_GPU_BLOCK_COLUMNS; c++) {
+        gs_free(ctx, self->block_log.column[c]);
     }
     memset(self, 0, sizeof *self);
 }

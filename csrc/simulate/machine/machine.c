@@ -35,9 +35,11 @@ static void end_all(gs_simulate_machine_state_t *self)
 {
     int32_t count = find_done(self);
     for (int64_t d = 0; d < self->model->devices; d++) {
-        gs_simulate_machine_end_blocks(self, d);
+        self->device[d].now = self->now;
     }
-    gs_simulate_machine_end_copies(self);
+    for (int64_t d = 0; d < self->model->devices; d++) {
+        gs_simulate_machine_fail(self, gs_simulate_gpu_end(&self->device[d], self->ctx));
+    }
     for (int32_t k = 0; k < count; k++) {
         gs_simulate_machine_go_on(self, self->done[k]);
     }
@@ -61,17 +63,22 @@ static void settle(gs_simulate_machine_state_t *self)
             changed = gs_simulate_machine_dispatch(self);
             changed |= self->rule->grant != NULL && self->rule->grant(self);
             changed |= self->flying_count > 0 && gs_simulate_machine_arrive(self);
-            changed |= self->join && gs_simulate_machine_join(self);
+            changed |= gs_simulate_machine_join(self);
             int status = gs_poll(self->ctx, 1);
             if (status != GS_OK) {
                 gs_simulate_machine_fail(self, status);
             }
         }
         for (int64_t d = 0; self->rule->choose != NULL && d < self->model->devices; d++) {
-            gs_simulate_machine_serve(self, d, self->rule->choose(self, d));
+            int64_t wanted = self->rule->choose(self, d);
+            if (wanted != self->device[d].active) {
+                gs_simulate_gpu_serve(&self->device[d], wanted);
+                if (wanted >= 0 && self->rule->served != NULL) {
+                    self->rule->served(self, d);
+                }
+            }
         }
-        started = gs_simulate_machine_start_blocks(self);
-        gs_simulate_machine_start_copies(self);
+        started = gs_simulate_machine_start(self);
     }
 }
 
@@ -92,13 +99,12 @@ static int64_t next_instant(const gs_simulate_machine_state_t *self)
         }
     }
     if (self->flying_count > 0) {
-        next = least(next, self->op[self->flying[self->flying_head]].called + self->model->latency);
+        const gs_simulate_machine_call_t *call = &self->flying[self->flying_head];
+        const gs_simulate_gpu_t *device = &self->device[self->model->device[call->task]];
+        next = least(next, device->op[call->op].called + self->model->latency);
     }
     for (int64_t d = 0; d < self->model->devices; d++) {
-        next = least(next, gs_simulate_machine_next_block(self, d));
-        for (int64_t e = 0; e < self->device[d].engines; e++) {
-            next = least(next, self->device[d].copy_end[e]);
-        }
+        next = least(next, gs_simulate_gpu_next(&self->device[d]));
     }
     if (self->rule->alarm != NULL) {
         int64_t alarm = self->rule->alarm(self);

@@ -10,15 +10,12 @@
  * after the operations that it waits for.
  *
  * Operations. A call takes no time (that on a CPU is work of the program, and calls at one instant
- * are those of a graph); `latency` later the operation is at the end of its stream. The head of a
- * stream joins the queue of its engine; a kernel that of its group and level, once it has been the
- * head for `kernel_gap` and is the oldest kernel of its channel (which it leaves when all its
- * blocks have started, or with until_end when it ends). Of a group only the first kernel of the
- * most urgent level starts blocks, by the most-room rule (model/block_placement.h), on the SMs that
- * its room permits.
+ * are those of a graph); `latency` later the operation is launched on its device, whose rules are
+ * those of simulate/gpu/gpu_device.h: every stream is non-blocking. A kernel joins once it has been
+ * the head of its stream for `kernel_gap`, and the rule permits it.
  *
- * Contexts. A device serves one context at a time; the blocks of the others are frozen. Another
- * context than the last one costs a switch; one that is interrupted is paid again in full.
+ * Contexts. The rule says which context a device serves; a single one is loaded from the start,
+ * else the first one costs a switch, too.
  *
  * Rules:
  *

@@ -49,15 +49,15 @@ static int64_t alarm(const state_t *self)
 }
 
 /* The entry of a kernel in the current frame, -1: it has none. */
-static int64_t entry_of(const state_t *self, int64_t k)
+static int64_t entry_of(const state_t *self, int64_t device, int64_t k)
 {
     const gs_simulate_machine_model_t *m = self->model;
-    const gs_simulate_machine_op_t *op = &self->op[k];
-    int64_t jobs = m->frame_period / m->period[op->task];
-    int64_t job = self->job[op->job].number - self->repetition * jobs;
-    int64_t kernel = self->shape[m->item_begin[op->task] + op->item].number;
+    const gs_simulate_gpu_op_t *op = &self->device[device].op[k];
+    int64_t jobs = m->frame_period / m->period[op->room];
+    int64_t job = self->job[op->owner].number - self->repetition * jobs;
+    int64_t kernel = self->kernel[op->shape];
     for (int64_t e = m->entry_begin[self->frame]; e < m->entry_begin[self->frame + 1]; e++) {
-        if (m->entry_task[e] == op->task && m->entry_job[e] == job &&
+        if (m->entry_task[e] == op->room && m->entry_job[e] == job &&
             m->entry_kernel[e] == kernel && self->entry[e] < 2) {
             return e;
         }
@@ -65,12 +65,12 @@ static int64_t entry_of(const state_t *self, int64_t k)
     return -1;
 }
 
-static bool holds(state_t *self, int64_t op)
+static bool holds(state_t *self, int64_t device, int64_t op)
 {
     if (self->repetition >= self->repetitions) {
         return false;
     }
-    int64_t e = entry_of(self, op);
+    int64_t e = entry_of(self, device, op);
     if (self->now < start_of(self) || e < 0) {
         return true;
     }
@@ -84,9 +84,9 @@ static bool holds(state_t *self, int64_t op)
     return false;
 }
 
-static void kernel_ended(state_t *self, int64_t op)
+static void kernel_ended(state_t *self, int64_t device, int64_t op)
 {
-    int64_t e = self->repetition < self->repetitions ? entry_of(self, op) : -1;
+    int64_t e = self->repetition < self->repetitions ? entry_of(self, device, op) : -1;
     if (e < 0) {
         return;
     }

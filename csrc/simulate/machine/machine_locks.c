@@ -148,13 +148,13 @@ static bool grant_lock(state_t *self)
 
 int64_t gs_simulate_machine_choose_busy(state_t *self, int64_t d)
 {
-    const gs_simulate_machine_device_t *device = &self->device[d];
+    const gs_simulate_gpu_t *device = &self->device[d];
     for (int64_t c = 0; device->contexts > 1 && c < device->contexts; c++) {
-        if (self->context[device->context + c].work > 0) {
+        if (device->context[c].work > 0) {
             return c;
         }
     }
-    return device->owner;
+    return device->active;
 }
 
 /* OMLP ------------------------------------------------------------------------------------- */

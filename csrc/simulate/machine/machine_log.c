@@ -2,7 +2,7 @@
 #include "core/vector.h"
 #include "simulate/machine/machine_parts.h"
 
-enum { JOBS, OPERATIONS, BLOCKS, CPUS };
+enum { JOBS, OPERATIONS, CPUS };
 
 void gs_simulate_machine_fail(gs_simulate_machine_state_t *self, int status)
 {
@@ -62,41 +62,20 @@ void gs_simulate_machine_count_response(gs_simulate_machine_state_t *self,
     }
 }
 
-int64_t gs_simulate_machine_log_op(gs_simulate_machine_state_t *self, int64_t op)
+int64_t gs_simulate_machine_log_op(gs_simulate_machine_state_t *self, int64_t job, int64_t item)
 {
     gs_simulate_machine_t *machine = self->machine;
-    const gs_simulate_machine_op_t *of = &self->op[op];
     int64_t row[GS_SIMULATE_MACHINE_OP_COLUMNS];
     for (int c = 0; c < GS_SIMULATE_MACHINE_OP_COLUMNS; c++) {
         row[c] = -1;
     }
-    row[GS_SIMULATE_MACHINE_OP_TASK] = of->task;
-    row[GS_SIMULATE_MACHINE_OP_JOB] = self->job[of->job].number;
-    row[GS_SIMULATE_MACHINE_OP_ITEM] = of->item;
-    row[GS_SIMULATE_MACHINE_OP_CALLED] = of->called;
+    row[GS_SIMULATE_MACHINE_OP_TASK] = self->job[job].task;
+    row[GS_SIMULATE_MACHINE_OP_JOB] = self->job[job].number;
+    row[GS_SIMULATE_MACHINE_OP_ITEM] = item;
+    row[GS_SIMULATE_MACHINE_OP_CALLED] = self->now;
     return self->model->log_operations ? add(self, machine->op, GS_SIMULATE_MACHINE_OP_COLUMNS,
                                              &machine->op_count, &self->room[OPERATIONS], row)
                                        : -1;
-}
-
-void gs_simulate_machine_note(gs_simulate_machine_state_t *self, int64_t op, int column)
-{
-    int64_t row = self->op[op].log;
-    if (row >= 0 && self->machine->op[column][row] < 0) {
-        self->machine->op[column][row] = self->now;
-    }
-}
-
-int64_t gs_simulate_machine_log_block(gs_simulate_machine_state_t *self, int64_t op, int64_t number,
-                                      int32_t sm)
-{
-    gs_simulate_machine_t *machine = self->machine;
-    const int64_t row[GS_SIMULATE_MACHINE_BLOCK_COLUMNS] = {
-        self->op[op].log, number, sm, self->now, -1,
-    };
-    return self->model->log_blocks ? add(self, machine->block, GS_SIMULATE_MACHINE_BLOCK_COLUMNS,
-                                         &machine->block_count, &self->room[BLOCKS], row)
-                                   : -1;
 }
 
 /* Adds an interval, or continues the row `last`, which it becomes, if that is the same but for its
@@ -139,15 +118,15 @@ static void pass_contexts(gs_simulate_machine_state_t *self, int64_t to)
 {
     gs_simulate_machine_t *machine = self->machine;
     for (int64_t d = 0; d < self->model->devices; d++) {
-        gs_simulate_machine_device_t *device = &self->device[d];
-        if (device->owner < 0 || (device->contexts < 2 && !self->model->stall)) {
+        const gs_simulate_gpu_t *device = &self->device[d];
+        if (device->active < 0 || (device->contexts < 2 && !self->model->stall)) {
             continue;
         }
         const int64_t row[GS_SIMULATE_MACHINE_SLICE_COLUMNS] = {
-            d, device->owner, device->ready > self->now, self->now, to,
+            d, device->active, !gs_simulate_gpu_runs(device), self->now, to,
         };
         extend(self, machine->slice, GS_SIMULATE_MACHINE_SLICE_COLUMNS, &machine->slice_count,
-               &self->slice_room, row, &device->log);
+               &self->slice_room, row, &self->slice_log[d]);
     }
 }
 

@@ -1,56 +1,238 @@
-/* Operations in flight, in streams and channels, and on copy engines. */
+/* Operations of the devices: what they are, when they arrive and join, and what ends with them. */
 #include <stdlib.h>
 
 #include "core/vector.h"
 #include "simulate/machine/machine_parts.h"
 
-typedef gs_simulate_machine_op_t op_t;
-typedef gs_simulate_machine_list_t list_t;
-typedef gs_simulate_machine_device_t device_t;
+typedef gs_simulate_machine_state_t state_t;
+typedef gs_simulate_machine_model_t model_t;
 typedef gs_simulate_machine_place_t place_t;
+typedef gs_simulate_gpu_t device_t;
 
-void gs_simulate_machine_append(gs_simulate_machine_state_t *self, list_t *list, int64_t op, int in)
+/* Answers to the devices ------------------------------------------------------------------- */
+
+static int64_t time_of(const void *owner, const gs_simulate_gpu_op_t *op, int64_t block)
 {
-    self->op[op].next[in] = -1;
-    if (list->tail >= 0) {
-        self->op[list->tail].next[in] = op;
-    } else {
-        list->head = op;
+    const state_t *self = owner;
+    int64_t item = op->shape - self->model->item_begin[op->room];
+    bool apart = self->model->draw == GS_SIMULATE_MACHINE_DRAW_BLOCK;
+    return gs_simulate_machine_actual(self, op->room, self->job[op->owner].number, item,
+                                      apart ? block : 0);
+}
+
+/* A kernel is held for the gap, then by the rule. */
+static bool holds(void *owner, int64_t d, int64_t k)
+{
+    state_t *self = owner;
+    gs_simulate_gpu_op_t *op = &self->device[d].op[k];
+    int64_t least = op->head + self->model->kernel_gap;
+    if (self->now < least) {
+        if (!op->noted) {
+            op->noted = true;
+            gs_simulate_machine_set_alarm(self, least, -1);
+        }
+        return true;
     }
-    list->tail = op;
+    return self->rule->holds != NULL && self->rule->holds(self, d, k);
 }
 
-void gs_simulate_machine_remove_first(gs_simulate_machine_state_t *self, list_t *list, int in)
+static int ended(void *owner, gs_context_t *ctx, int64_t d, int64_t op)
 {
-    list->head = self->op[list->head].next[in];
-    if (list->head < 0) {
-        list->tail = -1;
+    (void)ctx;
+    state_t *self = owner;
+    const device_t *device = &self->device[d];
+    int64_t job = device->op[op].owner;
+    if (self->rule->kernel_ended != NULL && gs_simulate_gpu_is_kernel(device, op)) {
+        self->rule->kernel_ended(self, d, op);
     }
+    gs_simulate_machine_answer(self, job);
+    return self->status;
 }
 
-static int64_t item_of(const gs_simulate_machine_state_t *self, const op_t *op)
+static const gs_simulate_gpu_owner_t OWNER = {.time = time_of, .holds = holds, .ended = ended};
+
+/* Devices ---------------------------------------------------------------------------------- */
+
+/* Numbers the groups of queues of each context of a device from 0 on, in their order. */
+static int number_groups(state_t *self, int64_t d)
 {
-    return self->model->item_begin[op->task] + op->item;
+    const model_t *m = self->model;
+    device_t *device = &self->device[d];
+    gs_heap_t heap = {0};
+    int64_t *count = gs_alloc(self->ctx, (size_t)device->contexts, sizeof *count);
+    int64_t *last = gs_alloc(self->ctx, (size_t)device->contexts, sizeof *last);
+    int status = count == NULL || last == NULL ? self->ctx->status : gs_poll(self->ctx, 16 * m->n);
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        if (m->device[i] == d && m->context[i] >= 0) {
+            status = gs_heap_push(&heap, self->ctx, m->group[i], i);
+        }
+    }
+    for (; status == GS_OK && heap.count > 0; gs_heap_pop(&heap)) {
+        int64_t i = heap.entry[0].item, c = m->context[i];
+        count[c] += count[c] == 0 || m->group[i] != last[c];
+        device->room[i].group = count[c] - 1;
+        last[c] = m->group[i];
+    }
+    gs_heap_free(&heap, self->ctx);
+    gs_free(self->ctx, count);
+    gs_free(self->ctx, last);
+    return status;
 }
 
-static bool is_copy(const gs_simulate_machine_state_t *self, const op_t *op)
+/* The rooms of the tasks, as many streams, channels and contexts as their numbers say, and a
+ * partition for each task. */
+static int make_rooms(state_t *self, int64_t d)
 {
-    return self->model->item_kind[item_of(self, op)] == GS_SIMULATE_MACHINE_ITEM_COPY;
+    const model_t *m = self->model;
+    device_t *device = &self->device[d];
+    const size_t n = (size_t)m->n;
+    for (int64_t i = 0; i < m->n; i++) {
+        if (m->device[i] == d) {
+            device->streams = m->stream[i] >= device->streams ? m->stream[i] + 1 : device->streams;
+            device->channels =
+                m->channel[i] >= device->channels ? m->channel[i] + 1 : device->channels;
+            device->contexts =
+                m->context[i] >= device->contexts ? m->context[i] + 1 : device->contexts;
+        }
+    }
+    device->rooms = device->partitions = m->n;
+    if ((device->room = gs_alloc(self->ctx, n, sizeof *device->room)) == NULL ||
+        (device->partition = gs_alloc(self->ctx, n, sizeof *device->partition)) == NULL ||
+        (device->stream = gs_alloc(self->ctx, (size_t)device->streams, sizeof *device->stream)) ==
+            NULL) {
+        return self->ctx->status;
+    }
+    for (int64_t s = 0; s < device->streams; s++) {
+        device->stream[s].kind = GS_SIMULATE_GPU_STREAM_NON_BLOCKING;
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        bool mine = m->device[i] == d;
+        device->partition[i] = (gs_simulate_gpu_partition_t){.client = i, .null_stream = -1};
+        device->room[i] = (gs_simulate_gpu_room_t){.stream = m->stream[i],
+                                                   .context = mine ? m->context[i] : -1,
+                                                   .priority = m->level[i],
+                                                   .channel = m->channel[i],
+                                                   .partition = i};
+    }
+    return number_groups(self, d);
 }
 
-static list_t *stream_of(gs_simulate_machine_state_t *self, const op_t *op)
+/* Sets and limits of the tasks; the first task of a client counts its SMs. */
+static int make_limits(state_t *self)
 {
-    int64_t d = self->model->device[op->task];
-    return &self->stream[self->device[d].stream + self->model->stream[op->task]];
+    const model_t *m = self->model;
+    int64_t *first = gs_alloc(self->ctx, (size_t)m->n, sizeof *first); /* per client, from 1 */
+    int status = first == NULL ? self->ctx->status : GS_OK;
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        device_t *device = &self->device[m->device[i]];
+        int64_t begin = m->set_begin[i], count = m->set_begin[i + 1] - begin;
+        first[m->client[i]] = first[m->client[i]] == 0 ? i + 1 : first[m->client[i]];
+        device->partition[i].client = first[m->client[i]] - 1;
+        status = gs_simulate_gpu_confine(device, self->ctx, i, m->set + begin, count, m->limit[i]);
+        if (status == GS_OK) {
+            status = gs_poll(self->ctx, 1 + count);
+        }
+    }
+    gs_free(self->ctx, first);
+    return status;
 }
 
-static list_t *channel_of(gs_simulate_machine_state_t *self, const op_t *op)
+static int make_device(state_t *self, int64_t d)
 {
-    int64_t d = self->model->device[op->task];
-    return &self->channel[self->device[d].channel + self->model->channel[op->task]];
+    const model_t *m = self->model;
+    device_t *device = &self->device[d];
+    *device = (device_t){
+        .gpu = &m->gpu[d],
+        .policy = GS_BLOCK_PLACEMENT_MOST_ROOM,
+        .resident_grids = m->grids[d],
+        .context_switch = m->context_switch,
+        .until_end = m->until_end,
+        .calls = &OWNER,
+        .owner = self,
+        .number = d,
+        .times = m->log_operations ? self->machine->op + GS_SIMULATE_MACHINE_OP_HEAD : NULL,
+        .block_log = m->log_blocks ? &self->machine->block_log : NULL,
+        .shape = self->shape,
+    };
+    for (int64_t left = m->engines[d]; left > 0; left >>= 2) {
+        device->engines.directions[device->engines.count++] = left & 3;
+    }
+    int status = make_rooms(self, d);
+    if (status == GS_OK) {
+        status = gs_simulate_gpu_init(device, self->ctx);
+    }
+    device->last = -2;
+    if (status == GS_OK && device->contexts == 1) { /* it is loaded from the start */
+        device->active = device->last = 0;
+    }
+    return status;
 }
 
-/* Arrivals and joins ----------------------------------------------------------------------- */
+/* The shape of an item. Refuses a kernel of which no block fits an SM. */
+static int make_shape(state_t *self, int64_t i, int64_t k, int64_t *number)
+{
+    const model_t *m = self->model;
+    gs_simulate_gpu_shape_t *shape = &self->shape[k];
+    *shape = (gs_simulate_gpu_shape_t){
+        .kind = m->item_kind[k] == GS_SIMULATE_MACHINE_ITEM_KERNEL ? GS_SIMULATE_GPU_OP_KERNEL
+                : m->item_engine[k] == 0                           ? GS_SIMULATE_GPU_OP_COPY_IN
+                                                                   : GS_SIMULATE_GPU_OP_COPY_OUT,
+        .is_constant = m->draw != GS_SIMULATE_MACHINE_DRAW_BLOCK,
+        .cluster = 1,
+        .trigger = -1,
+        .most = m->item_time[k],
+    };
+    if (m->item_kind[k] != GS_SIMULATE_MACHINE_ITEM_KERNEL) {
+        return GS_OK;
+    }
+    self->kernel[k] = (*number)++;
+    shape->whole = m->item_whole[k];
+    shape->blocks = shape->whole > 0 ? 1 : m->item_blocks[k];
+    gs_simulate_gpu_complete(&self->device[m->device[i]], shape, i);
+    if (shape->whole > 0) {
+        return GS_OK;
+    }
+    gs_gpu_kernel_t kernel = {m->item_blocks[k], m->item_threads[k], m->item_regs[k],
+                              m->item_smem[k]};
+    int64_t blocks;
+    int limit;
+    int status = gs_occupancy_footprint(self->ctx, &m->gpu[m->device[i]], &kernel, k, &shape->take,
+                                        &blocks, &limit);
+    return status == GS_OK && blocks == 0 ? gs_fail(self->ctx, GS_ERR_VALUE, "item_threads", k,
+                                                    m->item_threads[k], "a block that fits an SM")
+                                          : status;
+}
+
+int gs_simulate_machine_make_devices(state_t *self)
+{
+    const model_t *m = self->model;
+    const size_t items = (size_t)m->item_begin[m->n];
+    if ((self->shape = gs_alloc(self->ctx, items, sizeof *self->shape)) == NULL ||
+        (self->kernel = gs_alloc(self->ctx, items, sizeof *self->kernel)) == NULL ||
+        (self->device = gs_alloc(self->ctx, (size_t)m->devices, sizeof *self->device)) == NULL ||
+        (self->slice_log = gs_alloc(self->ctx, (size_t)m->devices, sizeof *self->slice_log)) ==
+            NULL) {
+        return self->ctx->status;
+    }
+    self->machine->block_log.most = INT64_MAX;
+    int status = GS_OK;
+    for (int64_t d = 0; d < m->devices && status == GS_OK; d++) {
+        self->slice_log[d] = -1;
+        status = make_device(self, d);
+    }
+    if (status == GS_OK) {
+        status = make_limits(self);
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        int64_t number = 0;
+        for (int64_t k = m->item_begin[i]; k < m->item_begin[i + 1] && status == GS_OK; k++) {
+            status = make_shape(self, i, k, &number);
+        }
+    }
+    return status;
+}
+
+/* Arrivals, joins, starts ------------------------------------------------------------------ */
 
 static int by_place(const void *a, const void *b)
 {
@@ -66,7 +248,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Scratch for so many operations, NULL without memory. */
-static place_t *reserve_sorted(gs_simulate_machine_state_t *self, int64_t count)
+static place_t *reserve_sorted(state_t *self, int64_t count)
 {
     if (self->sorted_room < count) {
         place_t *places =
@@ -80,34 +262,28 @@ static place_t *reserve_sorted(gs_simulate_machine_state_t *self, int64_t count)
     return self->sorted;
 }
 
-/* The head of its stream is to join. */
-static void add_head(gs_simulate_machine_state_t *self, int64_t op)
+static const gs_simulate_gpu_op_t *op_of(const state_t *self,
+                                         const gs_simulate_machine_call_t *call)
 {
-    self->heads[self->head_count++] = op;
-    self->join = true;
+    return &self->device[self->model->device[call->task]].op[call->op];
 }
 
-static void arrive(gs_simulate_machine_state_t *self, int64_t k)
+static void arrive(state_t *self, int64_t task, int64_t k)
 {
-    op_t *op = &self->op[k];
-    op->serial = self->serial++;
-    gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_ARRIVED);
-    list_t *stream = stream_of(self, op);
-    bool first = stream->head < 0;
-    gs_simulate_machine_append(self, stream, k, GS_SIMULATE_MACHINE_IN_STREAM);
-    if (!is_copy(self, op)) {
-        gs_simulate_machine_append(self, channel_of(self, op), k, GS_SIMULATE_MACHINE_IN_CHANNEL);
+    device_t *device = &self->device[self->model->device[task]];
+    gs_simulate_gpu_op_t *op = &device->op[k];
+    op->rank = self->serial++;
+    if (op->log >= 0) {
+        self->machine->op[GS_SIMULATE_MACHINE_OP_ARRIVED][op->log] = self->now;
     }
-    if (first) {
-        add_head(self, k);
-    }
+    gs_simulate_machine_fail(self, gs_simulate_gpu_launch(device, self->ctx, k));
 }
 
-bool gs_simulate_machine_arrive(gs_simulate_machine_state_t *self)
+bool gs_simulate_machine_arrive(state_t *self)
 {
     int64_t count = 0, mask = self->flying_room - 1;
     while (count < self->flying_count &&
-           self->op[self->flying[(self->flying_head + count) & mask]].called <=
+           op_of(self, &self->flying[(self->flying_head + count) & mask])->called <=
                self->now - self->model->latency) {
         count++;
     }
@@ -116,175 +292,84 @@ bool gs_simulate_machine_arrive(gs_simulate_machine_state_t *self)
         return false;
     }
     for (int64_t k = 0; k < count; k++) {
-        int64_t id = self->flying[(self->flying_head + k) & mask];
-        const op_t *op = &self->op[id];
-        places[k] =
-            (place_t){self->model->level[op->task], gs_simulate_machine_rank(self, op->task),
-                      self->job[op->job].number, op->serial, id};
+        const gs_simulate_machine_call_t *call = &self->flying[(self->flying_head + k) & mask];
+        const gs_simulate_gpu_op_t *op = op_of(self, call);
+        places[k] = (place_t){self->model->level[call->task],
+                              gs_simulate_machine_rank(self, call->task),
+                              self->job[op->owner].number,
+                              op->rank,
+                              call->op,
+                              call->task};
     }
     self->flying_head = (self->flying_head + count) & mask;
     self->flying_count -= count;
     if (count > 1) {
         qsort(places, (size_t)count, sizeof *places, by_place);
     }
-    for (int64_t k = 0; k < count; k++) {
-        arrive(self, places[k].op);
+    for (int64_t k = 0; k < count && self->status == GS_OK; k++) {
+        arrive(self, places[k].task, places[k].op);
     }
     return true;
 }
 
-/* Puts a head into the queue of its engine or of its context; false if it may not join yet. */
-static bool join(gs_simulate_machine_state_t *self, int64_t k)
+/* Sorts the heads of streams as what coincides. */
+static void sort_heads(state_t *self, device_t *device)
 {
-    op_t *op = &self->op[k];
-    device_t *device = &self->device[self->model->device[op->task]];
-    bool copy = is_copy(self, op);
-    if (op->head < 0) {
-        op->head = self->now;
-        gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_HEAD);
-        if (!copy && self->model->kernel_gap > 0) {
-            gs_simulate_machine_set_alarm(self, self->now + self->model->kernel_gap, -1);
-        }
-    }
-    if (copy) {
-        int64_t direction = self->model->item_engine[item_of(self, op)];
-        op->place = device->copies++;
-        gs_simulate_machine_append(self, &device->copy[direction], k, GS_SIMULATE_MACHINE_IN_QUEUE);
-    } else if (self->now - op->head < self->model->kernel_gap || channel_of(self, op)->head != k ||
-               (self->rule->holds != NULL && self->rule->holds(self, k))) {
-        return false;
-    } else {
-        gs_simulate_machine_context_t *context =
-            &self->context[device->context + self->model->context[op->task]];
-        gs_simulate_machine_queue_t *queue = &self->queue[self->queue_of[op->task]];
-        gs_simulate_machine_append(self, &queue->op, k, GS_SIMULATE_MACHINE_IN_QUEUE);
-        context->work++;
-        context->retry = true;
-    }
-    op->joined = self->now;
-    gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_JOINED);
-    return true;
-}
-
-bool gs_simulate_machine_join(gs_simulate_machine_state_t *self)
-{
-    if (!self->join) {
-        return false;
-    }
-    self->join = false;
-    bool by_rank = self->model->drawn_ties || self->model->victim >= 0, changed = false;
-    int64_t count = self->head_count;
-    place_t *places = count == 0 ? NULL : reserve_sorted(self, count);
+    int64_t count = device->head_count;
+    place_t *places = count < 2 ? NULL : reserve_sorted(self, count);
     if (places == NULL) {
-        return false;
+        return;
     }
     for (int64_t k = 0; k < count; k++) {
-        const op_t *op = &self->op[self->heads[k]];
-        places[k] = (place_t){.serial = op->serial, .op = self->heads[k]};
+        const gs_simulate_gpu_op_t *op = &device->op[device->heads[k]];
+        places[k] = (place_t){.level = self->model->level[op->room],
+                              .rank = gs_simulate_machine_rank(self, op->room),
+                              .serial = op->rank,
+                              .op = device->heads[k]};
+    }
+    qsort(places, (size_t)count, sizeof *places, by_place);
+    for (int64_t k = 0; k < count; k++) {
+        device->heads[k] = places[k].op;
+    }
+}
+
+bool gs_simulate_machine_join(state_t *self)
+{
+    bool by_rank = self->model->drawn_ties || self->model->victim >= 0, changed = false;
+    bool all = self->join;
+    self->join = false;
+    for (int64_t d = 0; d < self->model->devices && self->status == GS_OK; d++) {
+        device_t *device = &self->device[d];
+        bool any = false;
+        device->retry = device->retry || all;
+        if (!device->retry) {
+            continue;
+        }
         if (by_rank) {
-            places[k].level = self->model->level[op->task];
-            places[k].rank = gs_simulate_machine_rank(self, op->task);
+            sort_heads(self, device);
         }
+        gs_simulate_machine_fail(self, gs_simulate_gpu_join(device, self->ctx, &any));
+        changed = changed || any;
     }
-    if (count > 1) {
-        qsort(places, (size_t)count, sizeof *places, by_place);
-    }
-    self->head_count = 0;
-    for (int64_t k = 0; k < count; k++) {
-        if (join(self, places[k].op)) {
-            changed = true;
-        } else {
-            self->heads[self->head_count++] = places[k].op;
-        }
-    }
-    self->join = changed;
     return changed;
 }
 
-/* Ends ------------------------------------------------------------------------------------- */
-
-void gs_simulate_machine_leave_channel(gs_simulate_machine_state_t *self, int64_t op)
+bool gs_simulate_machine_start(state_t *self)
 {
-    gs_simulate_machine_remove_first(self, channel_of(self, &self->op[op]),
-                                     GS_SIMULATE_MACHINE_IN_CHANNEL);
-    self->join = true;
-}
-
-void gs_simulate_machine_end_operation(gs_simulate_machine_state_t *self, int64_t k)
-{
-    list_t *stream = stream_of(self, &self->op[k]);
-    int64_t job = self->op[k].job;
-    gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_END);
-    gs_simulate_machine_remove_first(self, stream, GS_SIMULATE_MACHINE_IN_STREAM);
-    if (stream->head >= 0) {
-        add_head(self, stream->head);
-    }
-    if (!is_copy(self, &self->op[k]) && self->rule->kernel_ended != NULL) {
-        self->rule->kernel_ended(self, k);
-    }
-    self->op[k].next[GS_SIMULATE_MACHINE_IN_STREAM] = self->op_free;
-    self->op_free = k;
-    gs_simulate_machine_answer(self, job);
-}
-
-/* Copies ----------------------------------------------------------------------------------- */
-
-/* The idle engine for a direction: one that serves no other, then the first; -1: none. */
-static int64_t idle_engine(const device_t *device, int64_t direction)
-{
-    int64_t best = -1;
-    for (int64_t e = 0; e < device->engines; e++) {
-        bool serves = device->directions[e] >> direction & 1;
-        if (serves && device->copy_end[e] == GS_NEVER &&
-            (best < 0 || (device->directions[e] < 3 && device->directions[best] == 3))) {
-            best = e;
-        }
-    }
-    return best;
-}
-
-/* The direction of the first copy that waits and has an idle engine; -1: none. */
-static int64_t next_direction(const gs_simulate_machine_state_t *self, const device_t *device)
-{
-    int64_t best = -1;
-    for (int64_t direction = 0; direction < 2; direction++) {
-        int64_t k = device->copy[direction].head;
-        if (k >= 0 && idle_engine(device, direction) >= 0 &&
-            (best < 0 || self->op[k].place < self->op[device->copy[best].head].place)) {
-            best = direction;
-        }
-    }
-    return best;
-}
-
-void gs_simulate_machine_start_copies(gs_simulate_machine_state_t *self)
-{
-    for (int64_t d = 0; d < self->model->devices; d++) {
+    bool started = false;
+    for (int64_t d = 0; d < self->model->devices && self->status == GS_OK; d++) {
         device_t *device = &self->device[d];
-        for (int64_t at = next_direction(self, device); at >= 0;
-             at = next_direction(self, device)) {
-            int64_t k = device->copy[at].head, e = idle_engine(device, at);
-            const op_t *op = &self->op[k];
-            gs_simulate_machine_remove_first(self, &device->copy[at], GS_SIMULATE_MACHINE_IN_QUEUE);
-            gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_FIRST);
-            gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_DISPATCHED);
-            device->copied[e] = k;
-            device->copy_end[e] =
-                self->now +
-                gs_simulate_machine_actual(self, op->task, self->job[op->job].number, op->item, 0);
+        int64_t before = device->blocks;
+        bool any = false;
+        int status = gs_simulate_gpu_start_blocks(device, self->ctx, &any);
+        if (any) {
+            gs_simulate_machine_fail(self, gs_count_states(self->ctx, device->blocks - before));
         }
-    }
-}
-
-void gs_simulate_machine_end_copies(gs_simulate_machine_state_t *self)
-{
-    for (int64_t d = 0; d < self->model->devices; d++) {
-        device_t *device = &self->device[d];
-        for (int64_t e = 0; e < device->engines; e++) {
-            if (device->copy_end[e] <= self->now) {
-                device->copy_end[e] = GS_NEVER;
-                gs_simulate_machine_end_operation(self, device->copied[e]);
-            }
+        if (status == GS_OK && gs_simulate_gpu_has_copies(device)) {
+            status = gs_simulate_gpu_start_copies(device, self->ctx);
         }
+        gs_simulate_machine_fail(self, status);
+        started = started || any;
     }
+    return started;
 }

@@ -2,6 +2,8 @@
 #ifndef GS_SIMULATE_MACHINE_MACHINE_PARTS_H
 #define GS_SIMULATE_MACHINE_MACHINE_PARTS_H
 
+#include "simulate/gpu/gpu_device.h"
+#include "simulate/gpu/gpu_parts.h"
 #include "simulate/machine/machine_state.h"
 
 /* Checks: machine_check.c. */
@@ -56,26 +58,12 @@ int64_t gs_simulate_machine_actual(const gs_simulate_machine_state_t *self, int6
 /* Calls: machine_calls.c. */
 void gs_simulate_machine_call(gs_simulate_machine_state_t *self, int64_t job, int64_t item);
 
-/* Operations, streams, channels, copies: machine_operations.c. */
+/* Operations of the devices: machine_operations.c. */
+int gs_simulate_machine_make_devices(gs_simulate_machine_state_t *self);
 bool gs_simulate_machine_arrive(gs_simulate_machine_state_t *self);
 bool gs_simulate_machine_join(gs_simulate_machine_state_t *self);
-void gs_simulate_machine_start_copies(gs_simulate_machine_state_t *self);
-void gs_simulate_machine_end_copies(gs_simulate_machine_state_t *self);
-/* A kernel leaves its channel. */
-void gs_simulate_machine_leave_channel(gs_simulate_machine_state_t *self, int64_t op);
-void gs_simulate_machine_end_operation(gs_simulate_machine_state_t *self, int64_t op);
-/* Adds an operation to a list of the kind `in`, and removes the first one. */
-void gs_simulate_machine_append(gs_simulate_machine_state_t *self, gs_simulate_machine_list_t *list,
-                                int64_t op, int in);
-void gs_simulate_machine_remove_first(gs_simulate_machine_state_t *self,
-                                      gs_simulate_machine_list_t *list, int in);
-
-/* Contexts and blocks: machine_blocks.c. */
-void gs_simulate_machine_serve(gs_simulate_machine_state_t *self, int64_t device, int64_t wanted);
-bool gs_simulate_machine_start_blocks(gs_simulate_machine_state_t *self);
-void gs_simulate_machine_end_blocks(gs_simulate_machine_state_t *self, int64_t device);
-/* The end of the next block of a device, or of its switch; GS_NEVER: none. */
-int64_t gs_simulate_machine_next_block(const gs_simulate_machine_state_t *self, int64_t device);
+/* Starts blocks and copies. True if blocks started. */
+bool gs_simulate_machine_start(gs_simulate_machine_state_t *self);
 
 /* Locks: machine_locks.c; also for the server and GCAPS. */
 
@@ -93,14 +81,11 @@ bool gs_simulate_machine_let_wait(gs_simulate_machine_state_t *self, bool spins)
 void gs_simulate_machine_fail(gs_simulate_machine_state_t *self, int status);
 int64_t gs_simulate_machine_log_job(gs_simulate_machine_state_t *self,
                                     const gs_simulate_machine_job_t *job);
-int64_t gs_simulate_machine_log_op(gs_simulate_machine_state_t *self, int64_t op);
-int64_t gs_simulate_machine_log_block(gs_simulate_machine_state_t *self, int64_t op, int64_t number,
-                                      int32_t sm);
 /* Counts the response of a job: that which has ended now, or what it has taken so far. */
 void gs_simulate_machine_count_response(gs_simulate_machine_state_t *self,
                                         const gs_simulate_machine_job_t *job);
-/* Sets a column of the log of operations, where the operation is logged. */
-void gs_simulate_machine_note(gs_simulate_machine_state_t *self, int64_t op, int column);
+/* The row of an operation that is called now, -1: it is not logged. */
+int64_t gs_simulate_machine_log_op(gs_simulate_machine_state_t *self, int64_t job, int64_t item);
 /* The time from now to `to` passes, in which nothing happens. */
 void gs_simulate_machine_pass(gs_simulate_machine_state_t *self, int64_t to);
 

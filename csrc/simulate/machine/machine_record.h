@@ -3,6 +3,7 @@
 #define GS_SIMULATE_MACHINE_MACHINE_RECORD_H
 
 #include "core/histogram.h"
+#include "simulate/gpu/gpu_state.h"
 #include "simulate/machine/machine_model.h"
 
 /* Columns of the logs; -1: not reached. */
@@ -22,21 +23,12 @@ enum {
     GS_SIMULATE_MACHINE_OP_ITEM,
     GS_SIMULATE_MACHINE_OP_CALLED,
     GS_SIMULATE_MACHINE_OP_ARRIVED,
-    GS_SIMULATE_MACHINE_OP_HEAD,
+    GS_SIMULATE_MACHINE_OP_HEAD, /* from here on in the order of GS_SIMULATE_GPU_TIME_* */
     GS_SIMULATE_MACHINE_OP_JOINED,
     GS_SIMULATE_MACHINE_OP_FIRST,
     GS_SIMULATE_MACHINE_OP_DISPATCHED,
     GS_SIMULATE_MACHINE_OP_END,
     GS_SIMULATE_MACHINE_OP_COLUMNS
-};
-
-enum {
-    GS_SIMULATE_MACHINE_BLOCK_OP, /* row of the log of operations */
-    GS_SIMULATE_MACHINE_BLOCK_NUMBER,
-    GS_SIMULATE_MACHINE_BLOCK_SM, /* of one that takes several: the first */
-    GS_SIMULATE_MACHINE_BLOCK_START,
-    GS_SIMULATE_MACHINE_BLOCK_END,
-    GS_SIMULATE_MACHINE_BLOCK_COLUMNS
 };
 
 /* Activity of a thread on a CPU. */
@@ -87,8 +79,8 @@ typedef struct {
     int64_t job_count;
     int64_t *op[GS_SIMULATE_MACHINE_OP_COLUMNS]; /* with log_operations, in order of calls */
     int64_t op_count;
-    int64_t *block[GS_SIMULATE_MACHINE_BLOCK_COLUMNS]; /* with log_blocks, in order of start */
-    int64_t block_count;
+    gs_simulate_gpu_block_log_t block_log;         /* with log_blocks; the rows of operations are
+                                                      those of their log */
     int64_t *cpu[GS_SIMULATE_MACHINE_CPU_COLUMNS]; /* with log_cpus */
     int64_t cpu_count;
     int64_t *slice[GS_SIMULATE_MACHINE_SLICE_COLUMNS]; /* with log_operations */

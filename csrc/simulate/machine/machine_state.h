@@ -7,7 +7,6 @@
 #define GS_SIMULATE_MACHINE_MACHINE_STATE_H
 
 #include "core/heap.h"
-#include "model/block_placement.h"
 #include "simulate/machine/machine_record.h"
 
 enum {
@@ -66,81 +65,11 @@ typedef struct {
     int32_t asking;       /* threads that ask */
 } gs_simulate_machine_cluster_t;
 
+/* An operation on its way to its stream: op of the task's device. */
 typedef struct {
-    int64_t job; /* record */
-    int64_t log; /* row, -1: none */
-    int64_t called;
-    int64_t serial;  /* order of calls, then of arrivals */
-    int64_t next[3]; /* in its stream, channel and queue, -1: it is the last */
-    int64_t head;    /* when it became the head of its stream, -1: not yet */
-    int64_t joined;  /* -1: not yet */
-    int64_t place;   /* of a copy: its number among those that have joined */
-    int64_t waiting; /* blocks that have not started */
-    int64_t running; /* flights */
-    int64_t started; /* blocks */
+    int64_t op;
     int32_t task;
-    int32_t item; /* of its task */
-    bool resident;
-} gs_simulate_machine_op_t;
-
-enum {
-    GS_SIMULATE_MACHINE_IN_STREAM,
-    GS_SIMULATE_MACHINE_IN_CHANNEL,
-    GS_SIMULATE_MACHINE_IN_QUEUE
-};
-
-/* A FIFO of operations. */
-typedef struct {
-    int64_t head, tail; /* -1: empty */
-} gs_simulate_machine_list_t;
-
-/* Blocks of a kernel that run on one SM and end together. */
-typedef struct {
-    int64_t op; /* or the next free flight */
-    int64_t blocks;
-    int64_t log; /* row of a block that is logged, -1: none */
-    int32_t sm;
-} gs_simulate_machine_flight_t;
-
-typedef struct {
-    gs_simulate_machine_list_t op;
-    int64_t group, level;
-} gs_simulate_machine_queue_t;
-
-typedef struct {
-    gs_block_placement_t placer;
-    gs_heap_t ends;                 /* on its clock; item: flight */
-    int64_t clock;                  /* time that it has been served, up to `resumed` */
-    int64_t work;                   /* kernels that have joined and not ended */
-    int64_t queue_begin, queue_end; /* by group, then level */
-    bool retry;                     /* blocks may start */
-} gs_simulate_machine_context_t;
-
-typedef struct {
-    const gs_gpu_t *gpu;
-    int64_t stream, channel, context; /* first of each in the arrays of the state */
-    int64_t contexts;
-    int64_t owner; /* context that is served, -1: none */
-    int64_t last;  /* the last one; -1: a switch is due in any case */
-    int64_t ready; /* when the owner is served, after a switch */
-    int64_t resident;
-    int64_t engines, copies;            /* copies that have joined */
-    gs_simulate_machine_list_t copy[2]; /* those that wait, by direction */
-    int64_t directions[GS_SIMULATE_MACHINE_ENGINES];
-    int64_t copied[GS_SIMULATE_MACHINE_ENGINES];
-    int64_t copy_end[GS_SIMULATE_MACHINE_ENGINES]; /* GS_NEVER: it is idle */
-    int32_t *sm;                                   /* scratch: SMs of blocks */
-    int64_t *on_sm;                                /* scratch: blocks per SM, 0 between uses */
-    int32_t *at;                                   /* scratch: positions */
-    int64_t sm_room;
-    int64_t log; /* row of its last interval, -1: none */
-} gs_simulate_machine_device_t;
-
-/* Kernels of an item. */
-typedef struct {
-    gs_occupancy_footprint_t take;
-    int64_t number; /* among the kernels of its job */
-} gs_simulate_machine_shape_t;
+} gs_simulate_machine_call_t;
 
 typedef struct gs_simulate_machine_state gs_simulate_machine_state_t;
 
@@ -161,11 +90,11 @@ typedef struct {
     /* The next instant at which the rule acts, GS_NEVER: none; NULL: none. */
     int64_t (*alarm)(const gs_simulate_machine_state_t *self);
     /* Whether a kernel at the head of its stream may not join yet; NULL: it may. */
-    bool (*holds)(gs_simulate_machine_state_t *self, int64_t op);
+    bool (*holds)(gs_simulate_machine_state_t *self, int64_t device, int64_t op);
     /* Context that a device is to serve, -1: none; NULL: always the same. */
     int64_t (*choose)(gs_simulate_machine_state_t *self, int64_t device);
     /* A kernel has ended; `device` goes to another context. NULL: nothing to note. */
-    void (*kernel_ended)(gs_simulate_machine_state_t *self, int64_t op);
+    void (*kernel_ended)(gs_simulate_machine_state_t *self, int64_t device, int64_t op);
     void (*served)(gs_simulate_machine_state_t *self, int64_t device);
     bool end_needs_cpu; /* the end of a section is executed by its thread */
     bool boosts;        /* holders of the lock */
@@ -184,7 +113,7 @@ struct gs_simulate_machine_state {
     int64_t now;
     int64_t rounds, serial;
     bool end_needs_cpu; /* the end of a section is executed by its thread */
-    bool join;          /* heads of streams may join */
+    bool join;          /* heads of streams may join that could not before */
     int32_t n;          /* tasks; thread n is the server */
     int32_t threads, clusters, cpus;
     gs_simulate_machine_thread_t *thread;
@@ -208,31 +137,16 @@ struct gs_simulate_machine_state {
     int64_t *number; /* of the next job of each task */
     gs_simulate_machine_job_t *job;
     int64_t job_room, job_used, job_free;
-    gs_simulate_machine_op_t *op;
-    int64_t op_room, op_used, op_free;
-    int64_t *flying; /* ring of operations in the order of calls */
+    gs_simulate_machine_call_t *flying; /* ring of operations in the order of calls */
     int64_t flying_room, flying_head, flying_count;
     struct gs_simulate_machine_place *sorted; /* scratch: what coincides */
     int64_t sorted_room;
-    gs_simulate_machine_shape_t *shape; /* per item */
-    gs_simulate_machine_list_t *stream, *channel;
-    int64_t *heads; /* heads of streams that have not joined */
-    int64_t head_count, streams, channels;
-    gs_simulate_machine_device_t *device;
-    gs_simulate_machine_context_t *context;
-    int64_t contexts;
-    gs_simulate_machine_queue_t *queue;
-    int64_t queues;
-    int64_t *queue_of; /* per task, -1: it has no kernels */
-    int32_t *at;       /* positions of the SMs of each task with a set */
-    int64_t *at_begin; /* n + 1 offsets */
-    int32_t *held;     /* per client with a limit, per SM: blocks */
-    int64_t *held_of;  /* per client: its first entry in `held`, -1: no limit */
-    int64_t *used;     /* per client: SMs with blocks */
-    gs_simulate_machine_flight_t *flight;
-    int64_t flight_room, flight_used, flight_free;
+    gs_simulate_gpu_shape_t *shape; /* per item */
+    int64_t *kernel;                /* per item: number among the kernels of its job */
+    gs_simulate_gpu_t *device;
+    int64_t *slice_log; /* per device: row of its last interval, -1: none */
     uint64_t time_seed, release_seed, tie_seed;
-    int64_t room[4]; /* of the logs of jobs, operations, blocks, CPUs */
+    int64_t room[3]; /* of the logs of jobs, operations, CPUs */
     int64_t slice_room;
     /* Locks. */
     int32_t holder; /* -1: none */
@@ -266,7 +180,7 @@ struct gs_simulate_machine_state {
 
 /* Something with its place in an order. */
 typedef struct gs_simulate_machine_place {
-    int64_t level, rank, number, serial, op;
+    int64_t level, rank, number, serial, op, task;
 } gs_simulate_machine_place_t;
 
 extern const gs_simulate_machine_rule_t gs_simulate_machine_streams;

@@ -4,8 +4,8 @@
 #include "simulate/machine/machine_parts.h"
 
 typedef gs_simulate_machine_state_t state_t;
-typedef gs_simulate_machine_device_t device_t;
-typedef gs_simulate_machine_context_t context_t;
+typedef gs_simulate_gpu_t device_t;
+typedef gs_simulate_gpu_context_t context_t;
 
 /* Time slices ------------------------------------------------------------------------------ */
 
@@ -18,27 +18,28 @@ static int init_slices(state_t *self)
 
 static int64_t slice_alarm(const state_t *self)
 {
-    return self->device->owner < 0 || self->device->contexts < 2 ? GS_NEVER : self->slice_end;
+    return self->device->active < 0 || self->device->contexts < 2 ? GS_NEVER : self->slice_end;
 }
 
 static void slice_served(state_t *self, int64_t d)
 {
-    self->slice_end = self->device[d].ready + self->model->timeslice;
+    self->slice_end =
+        self->device[d].context[self->device[d].active].resumed + self->model->timeslice;
     self->gave_up = false;
 }
 
 /* A context without a further kernel, joined or next in its stream, gives up its slice. */
-static void slice_kernel_ended(state_t *self, int64_t op)
+static void slice_kernel_ended(state_t *self, int64_t d, int64_t op)
 {
     const gs_simulate_machine_model_t *m = self->model;
-    int64_t context = m->context[self->op[op].task];
-    if (self->context[context].work > 0) {
+    const device_t *device = &self->device[d];
+    int64_t context = gs_simulate_gpu_room_of(device, op)->context;
+    if (device->context[context].work > 0) {
         return;
     }
     for (int64_t i = 0; i < m->n; i++) {
-        int64_t head = m->context[i] == context ? self->stream[m->stream[i]].head : -1;
-        if (head >= 0 && m->item_kind[m->item_begin[self->op[head].task] + self->op[head].item] ==
-                             GS_SIMULATE_MACHINE_ITEM_KERNEL) {
+        int64_t head = m->context[i] == context ? device->stream[m->stream[i]].op.head : -1;
+        if (head >= 0 && gs_simulate_gpu_is_kernel(device, head)) {
             return;
         }
     }
@@ -50,15 +51,14 @@ static void first_joined(const state_t *self, int64_t c, int64_t found[2])
 {
     found[0] = found[1] = 0;
     bool any = false;
-    const context_t *context = &self->context[c];
-    for (int64_t q = context->queue_begin; q < context->queue_end; q++) {
-        for (int64_t k = self->queue[q].op.head; k >= 0;
-             k = self->op[k].next[GS_SIMULATE_MACHINE_IN_QUEUE]) {
-            const gs_simulate_machine_op_t *op = &self->op[k];
-            if (!any || op->joined < found[0] ||
-                (op->joined == found[0] && op->serial < found[1])) {
+    const device_t *device = self->device;
+    const context_t *context = &device->context[c];
+    for (int64_t level = 0; level < context->levels; level++) {
+        for (int64_t k = context->queue[level].head; k >= 0; k = device->op[k].next_in_queue) {
+            const gs_simulate_gpu_op_t *op = &device->op[k];
+            if (!any || op->joined < found[0] || (op->joined == found[0] && op->rank < found[1])) {
                 found[0] = op->joined;
-                found[1] = op->serial;
+                found[1] = op->rank;
                 any = true;
             }
         }
@@ -81,13 +81,13 @@ static void renew_ring(state_t *self, int64_t owner)
     int64_t count = 0;
     for (int64_t k = 0; k < self->ring_count; k++) {
         int64_t c = self->ring[k];
-        if (c != owner && self->context[c].work > 0) {
+        if (c != owner && self->device->context[c].work > 0) {
             self->ring[count++] = c;
         }
     }
     self->ring_count = count;
     for (int64_t c = 0; c < self->device->contexts; c++) {
-        if (c == owner || self->context[c].work == 0 || is_in_ring(self, c)) {
+        if (c == owner || self->device->context[c].work == 0 || is_in_ring(self, c)) {
             continue;
         }
         int64_t place = self->ring_count++, mine[2], other[2];
@@ -124,10 +124,10 @@ static int64_t choose_slice(state_t *self, int64_t d)
 {
     const device_t *device = &self->device[d];
     if (device->contexts < 2) {
-        return device->owner;
+        return device->active;
     }
-    int64_t owner = device->owner;
-    if (owner >= 0 && (self->gave_up || self->context[owner].work == 0)) {
+    int64_t owner = device->active;
+    if (owner >= 0 && (self->gave_up || self->device->context[owner].work == 0)) {
         owner = -1; /* a launch of this instant queues it again */
     }
     renew_ring(self, owner);
@@ -149,7 +149,7 @@ static int64_t choose_slice(state_t *self, int64_t d)
     self->ring_count--;
     memmove(self->ring + k, self->ring + k + 1,
             (size_t)(self->ring_count - k) * sizeof *self->ring);
-    if (chosen == device->owner) { /* it gave up, and is the only one again */
+    if (chosen == device->active) { /* it gave up, and is the only one again */
         self->slice_end = self->now + self->model->timeslice;
         self->gave_up = false;
     }
@@ -239,7 +239,7 @@ static int64_t owner_of(const state_t *self, const device_t *device)
     }
     int64_t c = self->model->context[first]; /* -1: its section has copies alone */
     /* A switch begins when the owner has a kernel; before it the GPU stays where it is. */
-    return c >= 0 && (self->context[c].work > 0 || c == device->owner) ? c : -1;
+    return c >= 0 && (self->device->context[c].work > 0 || c == device->active) ? c : -1;
 }
 
 static int64_t choose_section(state_t *self, int64_t d)
@@ -250,7 +250,7 @@ static int64_t choose_section(state_t *self, int64_t d)
         return c;
     }
     /* Kernels stop, but no switch. */
-    bool switches = c == device->owner && device->ready > self->now;
+    bool switches = c == device->active && !gs_simulate_gpu_runs(device);
     bool begins = c != device->last && self->model->context_switch > 0;
     return switches || begins ? c : -1;
 }
