@@ -53,7 +53,7 @@ def test_a_stack_of_different_sizes() -> None:
 def test_parts_have_no_more_rows_than_needed() -> None:
     last = STACK[1:]
     assert last.period.shape == (1, 2) and not last.is_ragged and last[0] == STACK[1]
-    assert len(last._columns()) == 8 and len(STACK._columns()) == 9
+    assert len(last._columns()) == 9 and len(STACK._columns()) == 10
     assert STACK[[1, 0, 1]].sizes.tolist() == [2, 3, 2]
     assert STACK[np.array([False, True])] == last
     assert len(STACK[[]]) == 0 and not STACK[[]].is_ragged
