@@ -472,6 +472,8 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
     found: _Jobs
     models, found = _in_ticks(models, way, asked, _simulation_of(way, asked), watch)
     grain = models.grain
+    release = found.release // grain
+    took = ticks_up(found.end - found.release, grain)  # so that who is in time is not late
     return WorkloadRun(
         workload=given.workload,
         platform=given.platform,
@@ -480,9 +482,9 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
         until=found.until // grain,
         task=frozen(found.task),
         job=frozen(found.job),
-        release=frozen(found.release // grain),
-        end=frozen(np.where(found.end < 0, -1, ticks_up(found.end, grain))),
-        now=-(-found.now // grain),
+        release=frozen(release),
+        end=frozen(np.where(found.end < 0, -1, release + took)),
+        now=found.now // grain,
         assumptions=(*found.said, _said_of(watch.draws, given.workload)),
         limits=found.limits,
         detail=found.detail,

@@ -12,6 +12,7 @@ from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.saved import Frozen
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
+from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.path_answers import legs_of
 from gpusched.model.answer import Times, missing
 from gpusched.model.workload.path import Path
@@ -162,8 +163,10 @@ class PathRun(Tabular, Frozen):
         return f"<PathRun: {clip(self.path.name, 60)}, {plural(len(self), self.path.kind)}>"
 
 
-def path_run(workload: Workload, path: Path, jobs: Mapping[str, TaskJobs]) -> PathRun:
-    """The times of a path, from the jobs of its tasks.
+def path_run(
+    workload: Workload, path: Path, jobs: Mapping[str, TaskJobs], grain: int = 1
+) -> PathRun:
+    """The times of a path, from the jobs of its tasks in ticks of which ``grain`` make one.
 
     Forwards, the first job of the next task that reads when the result is there; backwards, the
     newest result that is there at a reading. Chains through the first job of a task that reads are
@@ -187,17 +190,21 @@ def path_run(workload: Workload, path: Path, jobs: Mapping[str, TaskJobs]) -> Pa
     held = missing(np.append(ends[1:], 0)[: len(ends)] - based, follows)
     return PathRun(
         path=path,
-        samples=frozen(samples),
-        outputs=frozen(outputs),
-        latency=frozen(latency),
-        reaction=reaction,
+        samples=frozen(samples // grain),
+        outputs=frozen(ticks_up(outputs, grain)),
+        latency=frozen(ticks_up(latency, grain)),
+        reaction=_in_ticks(reaction, grain),
         jobs=frozen(chain),
-        output_ends=frozen(ends),
-        age=frozen(ends - based),
-        held_age=held,
+        output_ends=frozen(ticks_up(ends, grain)),
+        age=frozen(ticks_up(ends - based, grain)),
+        held_age=_in_ticks(held, grain),
         output_jobs=frozen(back),
         tick=workload.tick_ns,
     )
+
+
+def _in_ticks(times: Times, grain: int) -> Times:
+    return missing(ticks_up(times.filled(0), grain), ~np.ma.getmaskarray(times))
 
 
 def _strides(workload: Workload, path: Path) -> list[int]:

@@ -17,7 +17,7 @@ from gpusched._support.saved import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.finer_ticks import in_finer_ticks, ticks_up
+from gpusched.comparison.finer_ticks import in_finer_ticks
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.path_runs import PathRun, TaskJobs, path_run
 from gpusched.comparison.response_table import (
@@ -276,7 +276,8 @@ class WorkloadRun(Tabular, Saved, Frozen):
         """
         found = self.workload.path(path)
         if found.name not in self._path_runs:
-            self._path_runs[found.name] = path_run(self.workload, found, self._jobs_of(found))
+            jobs = self._jobs_of(found)
+            self._path_runs[found.name] = path_run(self.workload, found, jobs, self.grain)
         return self._path_runs[found.name]
 
     @cached_property
@@ -285,21 +286,16 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return {}
 
     def _jobs_of(self, path: Path) -> dict[str, TaskJobs]:
-        """The jobs of the tasks of a path, in ticks."""
+        """The jobs of the tasks of a path, in the ticks of the simulation."""
         if not isinstance(self.detail, MachineRun):
             raise ValueError("detail: got no run of a whole machine, expected one for paths")
-        jobs, grain = self.detail.jobs, self.grain
+        jobs = self.detail.jobs
         order = np.lexsort((jobs.number, jobs.task))
         found = {}
         for name in path.tasks:
             mine = order[jobs.task[order] == self.workload.index(name)]
-            start, end = jobs.start[mine], jobs.end[mine]
-            found[name] = TaskJobs(
-                arrival=jobs.arrival[mine] // grain,
-                release=jobs.release[mine] // grain,
-                start=np.where(start < 0, -1, ticks_up(np.maximum(start, 0), grain)),
-                end=np.where(end < 0, -1, ticks_up(np.maximum(end, 0), grain)),
-            )
+            columns = (jobs.arrival, jobs.release, jobs.start, jobs.end)
+            found[name] = TaskJobs(*(column[mine] for column in columns))
         return found
 
     @property

@@ -61,6 +61,10 @@ Multi-Process Service]
 class Deployable:
     """Set-up of a way of sharing the GPU on a GPU; see ``gs.deployable``.
 
+    >>> found = gs.deployable("mig", "H100")
+    >>> found.way, found.gpu, found.level
+    ('mig', 'H100', 'root')
+
     Attributes
     ----------
     way, gpu

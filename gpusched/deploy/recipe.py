@@ -28,6 +28,12 @@ _EXECUTABLE = (".sh",)
 class Step:
     """A step of a recipe.
 
+    >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
+    >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
+    >>> step = gs.recipe(gs.analyze(w, gs.Platform("AGX Orin", cpus=2), "mpcp")).steps[1]
+    >>> step.number, step.kind, step.root, step.title
+    (2, 'shell', True, 'No throttling of real-time threads')
+
     Attributes
     ----------
     number, title

@@ -42,6 +42,12 @@ def of_hierarchy(seed: Any) -> Any:
     return gs.simulate.hierarchy(launches, GPU, seed=seed)
 
 
+def of_observe(seed: Any) -> Any:
+    w = gs.Workload([gs.Task("a", 90, [gs.CPU(5), gs.Kernel(20, blocks=4, threads=64)])])
+    run = gs.observe(w, gs.Platform(GPU), "streams", until=900, seed=seed, low=0.5)
+    return run.end.tolist()
+
+
 def figure(name: str, *arguments: Any, **options: Any) -> Callable[[Any], Any]:
     return lambda seed: getattr(gs.experiments, name)(*arguments, seed=seed, **options)
 
@@ -55,6 +61,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "BatchFunction.from_utilization": lambda seed: gs.BatchFunction.from_utilization(
         KERNELS, (1.2, 1.9), seed
     ),
+    "observe": of_observe,
     "sweep": of_sweep,
     "analysis.Verdict.challenge": lambda seed: gs.analysis.mpcp(HOSTS).challenge(seed=seed),
     "experiments.elliott_fig5": figure("elliott_fig5", [93], 5, cpus=1, **QUIET),

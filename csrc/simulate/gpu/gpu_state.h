@@ -53,7 +53,7 @@ enum {
     GS_SIMULATE_GPU_WAIT_GRIDS = 16 /* at the head of the queue, for a resident kernel to end */
 };
 
-/* Where operations go: their stream, and the context, queue, channel and partition that the stream
+/* Destination of operations: their stream, and the context, queue, channel and partition that the stream
  * has for them. */
 typedef struct {
     int64_t stream, context;
@@ -75,7 +75,7 @@ typedef struct {
     int64_t null_stream; /* -1: none */
 } gs_simulate_gpu_partition_t;
 
-/* What an operation does; several may have the same shape. */
+/* Work of an operation; several may have the same shape. */
 typedef struct {
     int32_t kind;
     bool cooperative, programmatic;
@@ -253,7 +253,7 @@ typedef struct {
 
 typedef struct gs_simulate_gpu_device gs_simulate_gpu_t;
 
-/* What the owner of a GPU answers. */
+/* Answers of the owner of a GPU. */
 typedef struct {
     /* Execution time of a block, or of a copy (block 0). */
     int64_t (*time)(const void *owner, const gs_simulate_gpu_op_t *op, int64_t block);

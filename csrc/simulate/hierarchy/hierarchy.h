@@ -37,7 +37,7 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
  * what happened up to then, and the simulation cannot continue. */
 int gs_simulate_hierarchy_run(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks);
 
-/* What has become of a launch; after an error, too. */
+/* Times and places of a launch; after an error, too. */
 gs_simulate_hierarchy_op_t gs_simulate_hierarchy_op(const gs_simulate_hierarchy_t *self,
                                                     int64_t launch);
 

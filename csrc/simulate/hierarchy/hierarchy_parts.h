@@ -42,7 +42,7 @@ int gs_simulate_hierarchy_launch(gs_simulate_hierarchy_t *self, gs_context_t *ct
 int64_t gs_simulate_hierarchy_new_op(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                      int64_t launch);
 
-/* What the simulator answers to the GPU (hierarchy_feed.c). */
+/* Answers of the simulator to the GPU (hierarchy_feed.c). */
 extern const gs_simulate_gpu_owner_t gs_simulate_hierarchy_feed;
 
 #endif

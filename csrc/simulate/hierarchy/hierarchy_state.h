@@ -4,7 +4,7 @@
 
 #include "simulate/hierarchy/hierarchy_model.h"
 
-/* What has become of a launch; -1 for times not reached. */
+/* Times and places of a launch; -1 for times not reached. */
 typedef struct {
     int64_t head;
     int64_t joined;

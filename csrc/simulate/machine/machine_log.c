@@ -56,7 +56,7 @@ void gs_simulate_machine_count_response(gs_simulate_machine_state_t *self,
     machine->worst[task] = response > machine->worst[task] ? response : machine->worst[task];
     machine->late[task] += self->now > job->deadline;
     if (machine->responses != NULL) {
-        int64_t whole = (self->now + grain - 1) / grain - job->origin / grain;
+        int64_t whole = (response + grain - 1) / grain;
         gs_simulate_machine_fail(self,
                                  gs_histogram_add(&machine->responses[task], self->ctx, whole));
     }
