@@ -318,8 +318,9 @@ static void check_sms(const gs_simulate_machine_t *run)
             int64_t other = run->block_log.column[GS_SIMULATE_GPU_BLOCK_OP][b];
             int64_t owner = run->op[GS_SIMULATE_MACHINE_OP_TASK][other];
             int64_t end = run->block_log.column[GS_SIMULATE_GPU_BLOCK_END][b];
-            held += run->block_log.column[GS_SIMULATE_GPU_BLOCK_SM][b] == sm && m->device[owner] == d &&
-                    m->context[owner] == m->context[task] && (end == -1 || end > start);
+            held += run->block_log.column[GS_SIMULATE_GPU_BLOCK_SM][b] == sm &&
+                    m->device[owner] == d && m->context[owner] == m->context[task] &&
+                    (end == -1 || end > start);
         }
         FUZZ_CHECK(held <= m->gpu[d].blocks_per_sm);
     }

@@ -53,8 +53,8 @@ enum {
     GS_SIMULATE_GPU_WAIT_GRIDS = 16 /* at the head of the queue, for a resident kernel to end */
 };
 
-/* Destination of operations: their stream, and the context, queue, channel and partition that the stream
- * has for them. */
+/* Destination of operations: their stream, and the context, queue, channel and partition that the
+ * stream has for them. */
 typedef struct {
     int64_t stream, context;
     int64_t group;    /* of queues in its context */
