@@ -127,7 +127,10 @@ def test_no_gpu_time_of_a_database_is_lost(tmp_path: Path) -> None:
     path = nsys(tmp_path / "t.sqlite", launches, ranges, copies)
     for by in ("annotation", "kernel"):
         w = check(path, by, **({"names": "net"} if by == "annotation" else {}))
-    assert w.observed == (12 + 33 + 10 + 5 + 7, 12 + 33 + 10)  # the last copy is behind the kernels
+    assert w.observed[:2] == (
+        12 + 33 + 10 + 5 + 7,
+        12 + 33 + 10,
+    )  # the last copy is behind the kernels
 
 
 def test_kernels_of_hip_graphs_keep_their_time(tmp_path: Path, capsys: Any) -> None:
@@ -137,7 +140,7 @@ def test_kernels_of_hip_graphs_keep_their_time(tmp_path: Path, capsys: Any) -> N
     kernels = w["decode"].kernels
     assert [kernel.time for kernel in kernels] == [100_000, *[990_000] * 10]
     assert [kernel.has_shape for kernel in kernels] == [True, *[False] * 10]
-    assert w.observed == (40_000_000, 40_000_000)
+    assert w.observed[:2] == (40_000_000, 40_000_000)
     file = tmp_path / "decode.toml"
     command = ["trace", str(HIP_GRAPH), "--by", "annotation", "--period", "5ms"]
     assert main([*command, "--save", str(file)]) == 0
@@ -174,9 +177,45 @@ def recorded(tmp_path: Path, outside: int) -> gs.Workload:
     return recording.read(tmp_path).workload()
 
 
+def test_times_below_the_largest_are_a_condition(tmp_path: Path) -> None:
+    recording = Recording()
+    for i in range(10):
+        recording.range("net", 10_000 * i, 2900)
+        recording.launch(10_000 * i + 10, 10_000 * i + 20, 2500 if i == 4 else 500)
+    read = recording.read(tmp_path)
+    platform = gs.Platform("Orin", cpus=1)
+    largest, usual = read.workload(), read.workload(quantile="0.9")
+    assert largest.observed is not None and largest.observed.quantile == 1
+    assert gs.analyze(largest, platform, "one_stream").conditions == ()
+    answer = gs.analyze(usual, platform, "one_stream")
+    [condition] = answer.conditions
+    assert answer.verdict == "conditional" and condition.premise == "largest_times"
+    assert "the 0.9 quantile" in condition.text
+    assert not any(row.schedulable for row in gs.compare(usual, platform))
+    usual.save(tmp_path / "w.toml")
+    frame = usual.to_frame()
+    for again in (gs.Workload.load(tmp_path / "w.toml"), gs.Workload.from_frame(frame)):
+        assert again == usual and again.observed == usual.observed
+    rare = gs.Workload(usual.tasks, "ns", observed=(9, 9, 1e-7))
+    rare.save(tmp_path / "rare.json")
+    assert gs.Workload.load(tmp_path / "rare.json").observed == (9, 9, 1e-7)
+    other = gs.Workload([gs.Task("other", "10ms", [gs.CPU("1ms")])], "ns", observed=(100, 50))
+    both = (other + usual).observed
+    assert both is not None and both == (100, 50, 0.9)
+
+
+def test_quantiles_that_are_refused() -> None:
+    task = gs.Task("a", 9, [gs.CPU(1)])
+    for wrong in (0, 1.5, -1):
+        with pytest.raises(ValueError, match="quantile: got"):
+            gs.Workload([task], observed=(9, 9, wrong))
+    with pytest.raises(TypeError, match="observed: got"):
+        gs.Workload([task], observed=(9,))  # type: ignore[arg-type]
+
+
 def test_lost_gpu_time_is_a_condition(tmp_path: Path) -> None:
     w = recorded(tmp_path, 250)
-    assert w.observed == (1_250_000, 1_000_000)
+    assert w.observed[:2] == (1_250_000, 1_000_000)
     assert (
         "the jobs contain 80 % of the observed GPU time (1ms of 1.25ms) from the first to the "
         in ("\n".join(w.notes))
@@ -314,7 +353,7 @@ def test_jobs_of_a_task_that_takes_no_time_are_not_lost(tmp_path: Path) -> None:
         recording.launch(1000 * i + 30, 1000 * i + 40, 70 if i == 1 else 0, f"k{i == 1}", stream=8)
     recording.read(tmp_path)
     w = check(tmp_path / "trace.json", "stream")
-    assert w.names == ("stream 7",) and w.observed == (90_000, 20_000)
+    assert w.names == ("stream 7",) and w.observed[:2] == (90_000, 20_000)
     assert "left out: tasks that take no time: stream 8" in w.notes
     assert any(note.startswith("stream 8: from 3 of 4 occurrences; 1 with") for note in w.notes)
 

@@ -366,7 +366,7 @@ def test_work_that_is_in_no_job_is_counted(tmp_path: Path) -> None:
         "left out: kernels on other devices: 1 (10us in all)",
     ]
     # Of kernels, 20 us in jobs, 20 without a call, 10 outside of ranges; copies and memsets of 20.
-    assert w.observed == (70_000, 20_000)
+    assert w.observed[:2] == (70_000, 20_000)
 
 
 def test_a_number_that_calls_of_two_threads_have_stands_for_none(tmp_path: Path) -> None:
@@ -610,7 +610,7 @@ def test_whole_graphs_are_counted(tmp_path: Path) -> None:
     w = read.workload()
     graphs = "CUDA graphs recorded as a whole (record with --cuda-graph-trace=node)"
     assert f"left out: {graphs}: 2 (600ns in all)" in w.notes
-    assert w.observed == (623, 22)  # with the memset of 1 ns
+    assert w.observed[:2] == (623, 22)  # with the memset of 1 ns
     assert "GPU utilization 0.012 (observed: 0.415, kernels ran for 622ns of 1.5us)" in w.notes
     replay = read.launches("A100")
     assert "the launches contain 3.5 % of the observed GPU time (22ns of 623ns)" in (

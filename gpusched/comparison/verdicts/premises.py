@@ -316,6 +316,20 @@ def _lost_work(case: Case) -> Condition | None:
     )
 
 
+def _longer_jobs(case: Case) -> Condition | None:
+    """Jobs of a recording that took longer than the times of the workload."""
+    observed = case.models.workload.observed
+    if observed is None or observed.quantile == 1:
+        return None
+    return Condition(
+        "largest_times",
+        "no part of a job takes longer than its time, which is not the largest of the recording "
+        f"but the {observed.quantile:.6g} quantile",
+        (),
+        "with the largest times (quantile=1) nothing recorded took longer",
+    )
+
+
 def _refuse_channels(case: Case) -> None:
     case.models.refuse_shared_channels()
 
@@ -462,6 +476,11 @@ _WORK = Premise(
     "the workload contains the GPU work of the recording from which it was made",
     doubt=_lost_work,
 )
+_LARGEST = Premise(
+    "largest_times",
+    "times of a recording are the largest of its jobs",
+    doubt=_longer_jobs,
+)
 _CPUS = Premise(
     "cpu_alone",
     "threads that use the GPU are not delayed on a CPU, and tasks without GPU work fit beside them",
@@ -520,10 +539,10 @@ _BY_NAME = {
 PREMISES: dict[str, tuple[Premise, ...]] = {
     way.name: tuple(_BY_NAME[name] for name in way.premises) for way in WAYS if way.test
 }
-"""Premises of each way with a test, beside that of all ways (``gpu_work_kept``) and those that
-every derived model checks: releases without jitter, and, unless a way is about processes, one
-process for all tasks that use the GPU. Those of mig are those of the way within, and of the CPUs
-that its instances share."""
+"""Premises of each way with a test, beside those of all ways (``gpu_work_kept``, ``largest_times``)
+and those that derived models check: releases without jitter, where the model has none, and, unless
+a way is about processes, one process for all tasks that use the GPU. Those of mig are those of the
+way within, and of the CPUs that its instances share."""
 
 
 _COUNTED_IN_WHOLE = (_CPUS, _CHANNEL, _CHANNEL_OF_CLIENT, _CHANNEL_OF_GREEN, _EXACT_TIMES)
@@ -551,7 +570,7 @@ def open_conditions(
     """
     found = [
         premise.doubt(case)
-        for premise in (_WORK, *_premises_of(way.name, whole))
+        for premise in (_WORK, _LARGEST, *_premises_of(way.name, whole))
         if premise.doubt is not None and (cpus or premise is not _CPUS)
     ]
     found += [_unproven(way, name, text) for name, text in _UNPROVEN.items()]

@@ -142,7 +142,8 @@ def workload_of(
     tasks = [task for task in made if task is not None]
     _check_periods(tasks)
     use = observed_use(work, found, maker.kept())
-    workload = Workload([task.finished() for task in tasks], "ns", observed=use.time)
+    observed = use.time._replace(quantile=float(part))
+    workload = Workload([task.finished() for task in tasks], "ns", observed=observed)
     gpu = workload.utilization().gpu
     _check_utilization(workload, tasks, use)
     notes = [

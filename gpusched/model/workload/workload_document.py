@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import NoReturn
 
 from gpusched._support.text import clip, shown
@@ -158,7 +159,8 @@ def _observed(item: object) -> ObservedTime | None:
     given = _mapping(item, "observed", "a table")
     _known(given, ObservedTime._fields, "observed.")
     try:
-        return observed_time([given.get(key) for key in ObservedTime._fields])
+        times = [given.get(key) for key in ObservedTime._fields[:2]]
+        return observed_time([*times, *([given["quantile"]] if "quantile" in given else [])])
     except (TypeError, OverflowError) as error:
         raise ValueError(str(error)) from None
 
@@ -321,7 +323,10 @@ def head_document(parts: Parts) -> dict[str, object]:
     if parts.notes:
         head["notes"] = list(parts.notes)
     if parts.observed is not None:
-        head["observed"] = parts.observed._asdict()
+        times: dict[str, object] = parts.observed._asdict()
+        if (quantile := times.pop("quantile")) != 1:
+            times["quantile"] = format(Decimal(repr(quantile)), "f")
+        head["observed"] = times
     return head
 
 

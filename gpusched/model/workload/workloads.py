@@ -71,7 +71,7 @@ from gpusched.model.workload.workload_frames import (
     table_of,
     text_of,
 )
-from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time
+from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +128,8 @@ class Workload(NoArray, Tabular):
         Sentences about the origin of the workload. They come first in `assumptions`.
     observed
         For a workload from a recording: the GPU time that was observed while the jobs ran, and how
-        much of it the jobs contain (``gpu_ns``, ``kept_ns``). If they contain less than 99 %,
+        much of it the jobs contain (``gpu_ns``, ``kept_ns``); and, if times are not the largest,
+        the quantile that they are. If the jobs contain less than 99 %, or the quantile is below 1,
         guarantees of ``gs.analyze`` and ``gs.compare`` are conditional.
     launches
         How those tasks launch operations that do not say so themselves; see `Task`.
@@ -168,7 +169,7 @@ class Workload(NoArray, Tabular):
         tick: str = "ns",
         *,
         notes: Iterable[str] = (),
-        observed: tuple[int, int] | None = None,
+        observed: tuple[int, int] | tuple[int, int, float] | None = None,
         launches: Launches | None = None,
         paths: Iterable[Path] = (),
     ) -> None:
@@ -347,7 +348,7 @@ class Workload(NoArray, Tabular):
     def __add__(self, other: Workload) -> Workload:
         """Join two workloads; the result has the tick of the first.
 
-        Of two observed times, it has those with the smaller share.
+        Of two observed times, it has those with the smaller share, and the smaller quantile.
 
         Raises ValueError if both have a task or a path of the same name, or if a time of the second
         one is
@@ -356,11 +357,7 @@ class Workload(NoArray, Tabular):
         if not isinstance(other, Workload):
             return NotImplemented
         notes = dict.fromkeys((*self.notes, *other.notes))
-        observed = min(
-            (of for of in (self.observed, other.observed) if of is not None),
-            key=lambda of: of.share,
-            default=None,
-        )
+        observed = together(self.observed, other.observed)
         tasks = (*self.tasks, *other.tasks)
         paths = (*self.paths, *other.paths)
         return Workload(tasks, self.tick, notes=notes, observed=observed, paths=paths)
