@@ -62,7 +62,7 @@ def observed_time(given: Any) -> ObservedTime | None:
 
 
 def together(one: ObservedTime | None, other: ObservedTime | None) -> ObservedTime | None:
-    """What holds of the jobs of both: the smaller share, and the smaller quantile."""
+    """Of the jobs of both, the smaller share and the smaller quantile."""
     both = [of for of in (one, other) if of is not None]
     if not both:
         return None
