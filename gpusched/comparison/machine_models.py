@@ -886,17 +886,20 @@ def _given_columns(programs: Sequence[_Program], times: Any) -> dict[str, Any]:
 def _least_times(columns: Mapping[str, Any], low: Any) -> Int64Array:
     """The least time of each item: a share of its whole time, rounded up, at least one tick."""
     begin, whole = columns["item_begin"], columns["item_time"]
-    given = low if isinstance(low, (list, tuple)) else [low] * (len(begin) - 1)
-    if len(given) != len(begin) - 1:
-        raise ValueError(f"low: got {len(given)} shares, expected one per task ({len(begin) - 1})")
-    least: Int64Array = np.ones_like(whole)
-    for i, one in enumerate(given):
-        share = _short(execution_shares(one, "whole time", name="low", zero=True)[0])
-        over, under = share.numerator, share.denominator
-        mine = slice(begin[i], begin[i + 1])
-        times, rest = np.divmod(whole[mine], under)
-        shortened = times * over + (rest * over + under - 1) // under
-        least[mine] = np.maximum(shortened, 1)
+    if not isinstance(low, (list, tuple)):
+        return _shortened(whole, low)
+    if len(low) != len(begin) - 1:
+        raise ValueError(f"low: got {len(low)} shares, expected one per task ({len(begin) - 1})")
+    parts = np.split(whole, begin[1:-1])
+    return np.concatenate([_shortened(*of) for of in zip(parts, low, strict=True)])
+
+
+def _shortened(whole: Int64Array, low: Any) -> Int64Array:
+    """A share of each time, rounded up, at least one tick."""
+    share = _short(execution_shares(low, "whole time", name="low", zero=True)[0])
+    over, under = share.numerator, share.denominator
+    times, rest = np.divmod(whole, under)
+    least: Int64Array = np.maximum(times * over + (rest * over + under - 1) // under, 1)
     return least
 
 

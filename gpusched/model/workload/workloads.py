@@ -20,6 +20,7 @@ from gpusched._support.arguments import (
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, named, shown
 from gpusched.model.batches import MAX_TASKS
+from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
@@ -152,7 +153,7 @@ class Workload(NoArray, Tabular):
     equal; notes are not compared.
     """
 
-    __slots__ = ("_index", "_tick", "notes", "observed", "paths", "tasks")
+    __slots__ = ("_index", "_tick", "_timed", "notes", "observed", "paths", "tasks")
 
     _INSTEAD = "[task.period for task in workload], or .to_frame()"
 
@@ -162,6 +163,7 @@ class Workload(NoArray, Tabular):
     paths: tuple[Path, ...]
     _tick: TickLength
     _index: dict[str, int]
+    _timed: tuple[GPU, tuple[tuple[KernelTimes | None, ...], ...]] | None  # the last kernel_times
 
     def __init__(
         self,
@@ -232,6 +234,7 @@ class Workload(NoArray, Tabular):
             object.__setattr__(self, key, value)
         object.__setattr__(self, "_tick", tick)
         object.__setattr__(self, "_index", index)
+        object.__setattr__(self, "_timed", None)
 
     @classmethod
     def _made(
@@ -573,17 +576,22 @@ class Workload(NoArray, Tabular):
         does not fit the GPU, with its task and segment.
         """
         instance(platform, Platform, "platform")
+        gpu, known = platform.gpu, self._timed
+        if known is not None and known[0] == gpu:
+            return known[1]
         kernels, where = [], []
         for task in self.tasks:
             for i, segment in enumerate(task.segments):
                 if isinstance(segment, Kernel):
                     kernels.append(segment)
                     where.append(f"{named(task.name)}: segments[{i}]")
-        times = iter(kernel_times(kernels, platform.gpu, where))
-        return tuple(
+        times = iter(kernel_times(kernels, gpu, where))
+        found = tuple(
             tuple(next(times) if isinstance(part, Kernel) else None for part in task.segments)
             for task in self.tasks
         )
+        object.__setattr__(self, "_timed", (gpu, found))
+        return found
 
     def utilization(self, platform: Platform | None = None) -> Utilization:
         """Return the total utilization (time per period) of CPUs, copy engines and the GPU.
