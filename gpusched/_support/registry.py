@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, SupportsIndex, overload
 
 from gpusched import _core
@@ -51,7 +52,7 @@ class Option:
     default: str | None
     meaning: str
 
-    @property
+    @cached_property
     def standard(self) -> Any:
         """The default as a value of its type; None if there is none."""
         if self.default is None or self.type in ("choice", "way"):
