@@ -897,7 +897,7 @@ _TESTS: dict[str, Test] = {
     "time_slices": _placed(
         lambda models: models.hosts("all", waits=True, split=True, switches=False)
     ),
-    "gcaps": _placed(lambda models: models.hosts("all", waits=True, switches=False)),
+    "gcaps": _placed(lambda models: models.hosts("all", waits=True, switches=False, delayed=True)),
     "stgm": _stgm,
     "mig": _mig,
     "srm": _global_edf(analysis.srm),
