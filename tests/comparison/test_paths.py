@@ -79,23 +79,55 @@ def test_one_thread_runs_the_group(way: str, options: Any, bounds: Any) -> None:
     assert tuple(path.bound for path in answer.paths) == bounds
 
 
-def test_locks_take_tasks_that_release_each_other() -> None:
-    """Each stage has the spread of the ends before it as jitter; stages delay each other."""
-    answer = gs.analyze(lidar(), ORIN, "mpcp")
-    assert answer.schedulable and [path.bound for path in answer.paths] == [
-        356_970,
-        276_740,
-        91_970,
-    ]
+@pytest.mark.parametrize(
+    ("way", "mode", "bounds"),
+    [
+        ("mpcp", "suspend", (338_250, 275_740, 71_250)),
+        ("mpcp", "busy", (348_760, 276_750, 81_760)),
+        ("fmlp_plus", "suspend", (338_250, 275_740, 71_250)),
+        ("fmlp_plus", "busy", (340_250, 272_740, 73_250)),
+        ("stgm", "busy", (342_700, 278_790, 75_700)),
+    ],
+)
+def test_stages_of_a_line_do_not_delay_each_other(way: str, mode: str, bounds: Any) -> None:
+    """Every task ends within a period of the source, so jobs of one arrival alone are pending."""
+    answer = gs.analyze(lidar(), ORIN, way, mode=mode)
+    assert answer.accepted and tuple(path.bound for path in answer.paths) == bounds
     assert answer.ends is not None
-    assert answer.ends.end.tolist()[:4] == [37_230, 72_970, 91_970, 97_970]
+    stages = answer.ends.end.tolist()[:4]
+    assert max(stages) <= 100_000
+    # Each stage begins at the latest end of the one before it.
+    assert np.diff(stages).tolist() == answer.response.tolist()[1:4]
+    assert answer.detail.terms["release"].tolist() == [2_000, 0, 0, 0, 0, 0, 0]
+
+
+def test_stages_that_overlap_the_next_arrival_delay_each_other() -> None:
+    """The end of the last one is 12 after an arrival, of which there is one every 10."""
+    tasks = [
+        gs.Task("a", 10, [gs.CPU(4)], priority=0),
+        gs.Task("b", None, [gs.CPU(4)], priority=1, after="a", deadline=9),
+        gs.Task("c", None, [gs.CPU(4)], priority=2, after="b", deadline=9),
+    ]
+    apart = gs.analyze(gs.Workload(tasks[:2]), gs.Platform("AGX Orin", cpus=1), "mpcp")
+    assert apart.accepted and apart.ends is not None and apart.ends.end.tolist() == [4, 8]
+    late = gs.analyze(gs.Workload(tasks), gs.Platform("AGX Orin", cpus=2), "mpcp")
+    assert not late.accepted
+
+
+def test_the_server_takes_tasks_that_release_each_other() -> None:
+    """Each stage has the spread of the ends before it as jitter; stages delay each other."""
+    answer = gs.analyze(lidar(), ORIN, "gpu_server")
+    assert answer.schedulable
+    assert [path.bound for path in answer.paths] == [357_310, 277_060, 92_190]
+    assert answer.ends is not None
+    assert answer.ends.end.tolist()[:4] == [37_370, 73_190, 92_190, 98_190]
     # Responses count from the release, which is the latest end before it.
-    assert answer.response.tolist()[:4] == [37_230, 35_740, 19_000, 6_000]
+    assert answer.response.tolist()[:4] == [37_370, 35_820, 19_000, 6_000]
     assert answer.detail.terms["release"].tolist() == [2_000, 0, 0, 0, 0, 0, 0]
     assert answer.assumptions[-1].startswith("sources of") and any(
         text.startswith("a task that others release counts as") for text in answer.assumptions
     )
-    late = gs.analyze(lidar(), ORIN, "fmlp_plus")
+    late = gs.analyze(lidar(), ORIN, "stgm")
     assert late.schedulable is None and not late.bounded.any()
     assert "jitter of its release" in late.why()
 
