@@ -108,10 +108,10 @@ GS_PYTHON_SIGNATURE(
     "O<_Hosts>NNNNNsLLiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints]",
     "The response-time test of a way of sharing the GPU\n"
     "(gs_analysis_placed_test_run) for a stack of N sets with cores (N, n). sm:\n"
-    "uint8 (N, n, M), or None but for stgm; server (N,), gpu_priority (N, n): or\n"
-    "None; mode, variant, fixed_point: numbers of choices. Returns schedulable\n"
-    "(N,), response (N, n), terms (N, n, 7), failed (N,); beyond a set's tasks\n"
-    "response is -1, terms are 0.");
+    "uint8 (N, n, M), or None but for stgm; server (N,), gpu_priority (N, n),\n"
+    "apart uint8 (n, n): or None; mode, variant, fixed_point: numbers of choices.\n"
+    "Returns schedulable (N,), response (N, n), terms (N, n, 8), failed (N,);\n"
+    "beyond a set's tasks response is -1, terms are 0.");
 
 static PyObject *host_placed_test(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                   PyObject *kwnames)
