@@ -52,6 +52,7 @@ def placed_test(
         sm,
         server,
         None,
+        None,
         way=way,
         cpus=CPUS,
         sms=SMS,

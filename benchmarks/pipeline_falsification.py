@@ -39,13 +39,16 @@ LOCKS = {
     "gpu_server": gs.ways.GpuServer(),
     "stgm": gs.ways.Stgm(),
     "stgm (busy)": gs.ways.Stgm(mode="busy"),
+    "gcaps": gs.ways.Gcaps(),
+    "gcaps (busy)": gs.ways.Gcaps(mode="busy"),
+    "gcaps (stall)": gs.ways.Gcaps(stall=True),
 }
 NAMES = ("one_stream", "streams", "priority_streams", "mps", "time_slices")
 APART = {name: as_way(name) for name in NAMES} | LOCKS
 """Ways whose test takes tasks that others release."""
 
 ONE = {name: as_way(name) for name in ("one_stream", "time_slices", "streams")} | LOCKS
-"""Ways that are attacked with a thread for each group; beside them gcaps, without jitter."""
+"""Ways that are attacked with a thread for each group."""
 
 UNTIL = 400
 KINDS = ("latency", "reaction", "age", "held age")
@@ -233,8 +236,6 @@ def attack(seed: int, seen: dict[str, dict[str, float]], counts: Counter[str]) -
     with suppress(ValueError):
         one = w.in_one_thread()
         cases += [(f"{label}, one", way, one) for label, way in ONE.items()]
-        timed = one.replace(tasks=[task.replace(jitter=0) for task in one])
-        cases += [("gcaps, one", as_way("gcaps"), timed)]
     for label, way, workload in cases:
         try:
             answer = analyzed(DerivedModels(workload, platform), way, Request(options_of(way)))

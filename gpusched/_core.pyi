@@ -181,15 +181,15 @@ def host_stgm_allocate(
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 def host_placed_test(
     hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
-    *, way: str, cpus: int, sms: int, mode: int, variant: int, fixed_point: int, timeslice: int,
-    context_switch: int, update_cost: int, server_overhead: int, stall: bool, jitter: bool,
-    stop: _Stop
+    apart: _In | None, *, way: str, cpus: int, sms: int, mode: int, variant: int, fixed_point: int,
+    timeslice: int, context_switch: int, update_cost: int, server_overhead: int, stall: bool,
+    jitter: bool, stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(
     hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
-    *, way: str, cpus: int, sms: int, mode: int, variant: int, fixed_point: int, timeslice: int,
-    context_switch: int, update_cost: int, server_overhead: int, stall: bool, jitter: bool,
-    stop: _Stop
+    apart: _In | None, *, way: str, cpus: int, sms: int, mode: int, variant: int, fixed_point: int,
+    timeslice: int, context_switch: int, update_cost: int, server_overhead: int, stall: bool,
+    jitter: bool, stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # py_priority_streams.c
@@ -204,15 +204,15 @@ def priority_streams(
 
 def host_breakdown(
     hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
-    *, scale: int, task: int, way: str, cpus: int, sms: int, mode: int, variant: int,
-    fixed_point: int, timeslice: int, context_switch: int, update_cost: int, server_overhead: int,
-    stall: bool, jitter: bool, stop: _Stop
+    apart: _In | None, *, scale: int, task: int, way: str, cpus: int, sms: int, mode: int,
+    variant: int, fixed_point: int, timeslice: int, context_switch: int, update_cost: int,
+    server_overhead: int, stall: bool, jitter: bool, stop: _Stop
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]]: ...
 def host_assign_priorities(
     hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
-    *, gpu: bool, budget: int, way: str, cpus: int, sms: int, mode: int, variant: int,
-    fixed_point: int, timeslice: int, context_switch: int, update_cost: int, server_overhead: int,
-    stall: bool, jitter: bool, stop: _Stop
+    apart: _In | None, *, gpu: bool, budget: int, way: str, cpus: int, sms: int, mode: int,
+    variant: int, fixed_point: int, timeslice: int, context_switch: int, update_cost: int,
+    server_overhead: int, stall: bool, jitter: bool, stop: _Stop
 ) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
 
 # py_arrow.c

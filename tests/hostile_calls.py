@@ -113,6 +113,7 @@ ARGUMENTS: dict[str, Any] = {
     "shares": np.array([1, 2, 1, 1, 1, 4]),  # low, high, gap of a simulation of hosts
     "after": np.array([0, 1]),
     "after_begin": np.array([0, 0, 1, 2]),
+    "apart": None,
     "at": 2,
     "awake": 1000,
     "batch": BATCH,
@@ -349,7 +350,8 @@ ARGUMENTS: dict[str, Any] = {
 
 
 # Good calls beside the first one, by what they change: the tests of a lock and of divided SMs.
-OTHERS = {"host_placed_test": ({"way": "gpu_server"}, {"way": "stgm"})}
+APART = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], np.uint8)
+OTHERS = {"host_placed_test": ({"way": "gpu_server"}, {"way": "stgm", "apart": APART})}
 
 HOST_SIMULATION = ("host_open", "host_responses", "host_challenge")
 GEDF = (*("gedf_response", "container_response", "srm_blocking", "elliott_draw", "elliott_study"),)

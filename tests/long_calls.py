@@ -163,7 +163,7 @@ def placed_test(hosts: Any, way: str) -> Callable[[Any], Any]:
     options: Any = {"cpus": 1, "sms": 1, "mode": 0, "variant": 0, "fixed_point": 0, "timeslice": 1}
     options |= {"context_switch": 0, "update_cost": 0, "server_overhead": 0, "stall": False}
     options |= {"way": way, "jitter": False}
-    arrays = (hosts, np.zeros(hosts[0].shape, int), None, None, None)
+    arrays = (hosts, np.zeros(hosts[0].shape, int), None, None, None, None)
     return lambda stop: _core.host_placed_test(*arrays, **options, stop=stop)
 
 

@@ -73,6 +73,7 @@ static int run_lock(gs_analysis_placed_test_t *self, gs_context_t *ctx,
         .jitter = self->options.jitter,
         .server = place->server,
         .overhead = self->options.server_overhead,
+        .apart = place->apart,
         .take = self->take,
     };
     return self->method->lock(&self->lock, ctx, hosts, place->core, &options, answer);
@@ -83,6 +84,9 @@ static int run_context(gs_analysis_placed_test_t *self, gs_context_t *ctx,
                        gs_analysis_common_answer_t *answer)
 {
     bool paper = self->options.variant != 0; /* is solved task by task */
+    if (place->apart != NULL) {
+        return gs_fail(ctx, GS_ERR_VALUE, "apart", -1, 1, "no tasks that are apart in this test");
+    }
     const gs_analysis_contexts_options_t options = {
         .cpus = self->options.cpus,
         .sms = self->options.sms,
@@ -109,9 +113,9 @@ int gs_analysis_placed_test_run(gs_analysis_placed_test_t *self, gs_context_t *c
     return self->method->lock != NULL ? run_lock(self, ctx, hosts, place, answer)
            : self->method->context != NULL
                ? run_context(self, ctx, hosts, place, answer)
-               : gs_analysis_partitioned_stgm(&self->stgm, ctx, hosts, place->core, place->sm,
-                                              options->sms, options->cpus, options->mode != 0,
-                                              options->variant, !options->jitter, answer);
+               : gs_analysis_partitioned_stgm(
+                     &self->stgm, ctx, hosts, place->core, place->sm, place->apart, options->sms,
+                     options->cpus, options->mode != 0, options->variant, !options->jitter, answer);
 }
 
 int64_t gs_analysis_placed_test_sms(const gs_analysis_placed_test_t *self,

@@ -92,7 +92,8 @@ def time_slices(
     ------
     ValueError
         A task has no core, a deadline exceeds its period, priorities are equal, the slice is below
-        1, the switch is negative, or ``order_free`` is combined with ``variant="paper"``.
+        1, the switch is negative, or ``variant="paper"`` is combined with ``order_free`` or with
+        jitter of releases.
     OverflowError
         A sum of times exceeds 2**59 ticks.
     gpusched.Cancelled
@@ -101,8 +102,8 @@ def time_slices(
     Notes
     -----
     The bounds hold for a FIFO ring (a context goes to its end after a slice) and for a fixed cycle.
-    Releases of a task are assumed to be at least a period apart; segments may take less than the
-    given time.
+    Arrivals of a task are assumed to be at least a period apart, and its releases at most its
+    jitter later; segments may take less than the given time.
     """
     costs = {"timeslice": timeslice, "context_switch": context_switch}
     options = {"mode": mode, "fixed_point": fixed_point, "variant": variant}

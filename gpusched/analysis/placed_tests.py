@@ -55,6 +55,7 @@ class Arrays(TypedDict):
     sm: npt.NDArray[np.uint8] | None  # stgm
     server: Int64Array | None
     gpu_priority: Int64Array | None
+    apart: npt.NDArray[np.uint8] | None  # tasks that are never pending together
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,14 @@ def placed_test(
     sms: int | None,
     *,
     with_cores: bool = True,
+    apart: npt.NDArray[np.uint8] | None = None,
     **options: Any,
 ) -> PlacedTest:
     """The test of a way, with options that are added to it.
 
-    ``with_cores``: whether the tasks have cores. Raises ValueError for a way without such a test,
+    ``with_cores``: whether the tasks have cores. ``apart``: uint8 ``(n, n)``, nonzero for two tasks
+    that are never pending together, of which the caller has a proof; the tests of locks in modes
+    suspend and busy and that of stgm take it. Raises ValueError for a way without such a test,
     and for options that it does not have or that exclude each other.
     """
     instance(hosts, HostTasks, "hosts")
@@ -118,6 +122,7 @@ def placed_test(
             "sm": _sm_sets(hosts, width) if divided else None,
             "server": _servers(hosts, way, count) if with_cores else None,
             "gpu_priority": _gpu_priorities(hosts, way),
+            "apart": apart,
         },
         {
             "way": way.name,

@@ -44,7 +44,9 @@ from gpusched.comparison.kernels_by_time import (
 )
 from gpusched.comparison.released_tasks import (
     RELEASED,
+    ReleasedTest,
     links_of,
+    takes_tasks_apart,
     tested_with_links,
     with_periods,
 )
@@ -644,13 +646,16 @@ def _placed(derived: Callable[[DerivedModels], View[HostTasks]]) -> Callable[...
         if "own_processes" in way.premises:
             said = (*said, *models.own_processes())
         way = with_platform(way.replace(**options), models)
+        apart = takes_tasks_apart(way)
+
+        def test_of(way: Way) -> ReleasedTest:
+            return lambda tasks, apart: run_test(tasks, way, cpus, stop=request.stop, apart=apart)
+
         if kept is None and not models.has_cores():
 
             def tested(stack: HostTasks, server: Int64Array | None) -> Verdict:
                 asked = way if server is None else way.replace(server=server)
-                found, _ = tested_with_links(
-                    stack, links, lambda sets: run_test(sets, asked, cpus, stop=request.stop)
-                )
+                found, _ = tested_with_links(stack, links, test_of(asked), apart=apart)
                 return found
 
             def chosen() -> CoreChoice:
@@ -663,9 +668,7 @@ def _placed(derived: Callable[[DerivedModels], View[HostTasks]]) -> Callable[...
         if kept is not None:
             hosts = hosts.replace(core=kept.core)
             way = way if kept.server is None else way.replace(server=kept.server)
-        answer, released = tested_with_links(
-            hosts, links, lambda tasks: run_test(tasks, way, cpus, stop=request.stop)
-        )
+        answer, released = tested_with_links(hosts, links, test_of(way), apart=apart)
         return Found(answer, view, bool(answer.accepted), said, released=released)
 
     return run
@@ -693,8 +696,12 @@ def _stgm(models: DerivedModels, way: Way, request: Request, options: dict[str, 
     links = links_of(models.workload, view.tasks)
 
     def released_by(hosts: HostTasks, said: tuple[str, ...], **more: Any) -> Found:
+        asked = as_way("stgm").replace(**more)
         answer, released = tested_with_links(
-            hosts, links, lambda tasks: analysis.stgm(tasks, cpus, sms, stop=request.stop, **more)
+            hosts,
+            links,
+            lambda tasks, apart: run_test(tasks, asked, cpus, sms, stop=request.stop, apart=apart),
+            apart=takes_tasks_apart(asked),
         )
         said = said if links is None else (*said, RELEASED)
         return Found(answer, view, bool(answer.accepted), said, slower, released=released)
@@ -897,7 +904,7 @@ _TESTS: dict[str, Test] = {
     "time_slices": _placed(
         lambda models: models.hosts("all", waits=True, split=True, switches=False)
     ),
-    "gcaps": _placed(lambda models: models.hosts("all", waits=True, switches=False)),
+    "gcaps": _placed(lambda models: models.hosts("all", waits=True, switches=False, delayed=True)),
     "stgm": _stgm,
     "mig": _mig,
     "srm": _global_edf(analysis.srm),

@@ -7,6 +7,10 @@ responses from these arrivals, X. A task ends by A + X, from which the jitters o
 follow; the least solution is reached from below, as bounds grow with jitters. (The proof is that of
 ``csrc/analysis/holistic/triggered_tasks.c``: at the first instant at which a claim fails, all
 others have been kept.)
+
+Where every task ends before the next arrival of its source, tasks of which one goes back to the
+other are never pending together, and some tests need not count one for the other
+(``csrc/analysis/common/apart.h``).
 """
 
 from __future__ import annotations
@@ -15,13 +19,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import Way
 
-__all__ = ["RELEASED", "Links", "ReleasedTasks", "links_of", "tested_with_links", "with_periods"]
+__all__ = [
+    "RELEASED", "Links", "ReleasedTasks", "ReleasedTest", "links_of", "takes_tasks_apart",
+    "tested_with_links", "with_periods",
+]  # fmt: skip
 
 RELEASED = (
     "a task that others release counts as one with release jitter, from the earliest to the latest "
@@ -37,12 +46,15 @@ class Links:
     """Tasks that release each other, by their rows, those before others first.
 
     ``before``: per task the rows of those whose ends release it. ``least``: its earliest release
-    after the arrival of its source, in ticks.
+    after the arrival of its source, in ticks. ``source``: the row of that. ``apart``: uint8 ``(n,
+    n)``, 1 where one of two tasks goes back to the other.
     """
 
     order: Sequence[int]
     before: Sequence[Sequence[int]]
     least: Int64Array
+    source: Int64Array
+    apart: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -69,9 +81,21 @@ def links_of(workload: Workload, hosts: HostTasks) -> Links | None:
     work = hosts.cpu_time + hosts.gpu_time(sms=hosts.columns)
     best = np.minimum([task.best for task in tasks], work)
     least = np.zeros(len(tasks), np.int64)
+    source = np.arange(len(tasks))
+    back = np.zeros((len(tasks), len(tasks)), np.bool_)
     for i in order:
         least[i] = max((least[p] + best[p] for p in before[i]), default=0)
-    return Links(order, before, least)
+        for p in before[i]:
+            source[i] = source[p]
+            back[i] |= back[p]
+            back[i, p] = True
+    return Links(order, before, least, source, (back | back.T).astype(np.uint8))
+
+
+def takes_tasks_apart(way: Way) -> bool:
+    """Whether the test of a way knows tasks that are never pending together."""
+    sound = way.given.get("variant", "sound") == "sound"
+    return sound and way.name in ("mpcp", "fmlp_plus", "stgm") and way.given.get("mode") != "spin"
 
 
 def with_periods(hosts: HostTasks, links: Links | None) -> HostTasks:
@@ -85,20 +109,41 @@ def with_periods(hosts: HostTasks, links: Links | None) -> HostTasks:
     return hosts._replaced(deadline=np.where(released, hosts.period, hosts.deadline))
 
 
+ReleasedTest = Callable[[HostTasks, "npt.NDArray[np.uint8] | None"], Verdict]
+"""A test of tasks, and of which two are never pending together; None: any may be."""
+
+
 def tested_with_links(
-    hosts: HostTasks, links: Links | None, test: Callable[[HostTasks], Verdict]
+    hosts: HostTasks, links: Links | None, test: ReleasedTest, *, apart: bool
 ) -> tuple[Verdict, ReleasedTasks | None]:
     """The verdict of a test for tasks that release each other, for a set or a stack.
 
     Responses count from the releases, as deadlines do. The second result is None for a stack.
+    ``apart``: whether the test takes tasks that are never pending together. Where they are not
+    shown to be apart, or the set is not accepted so, any may be pending together.
     """
     if links is None:
-        return test(hosts), None
+        return test(hosts, None), None
+    if not apart:
+        return _tested(hosts, links, test, None)
+    found = _tested(hosts, links, test, links.apart)
+    if np.all(found[0].accepted):
+        return found
+    plain, released = _tested(hosts, links, test, None)
+    if hosts.is_stack:
+        either = np.asarray(plain.accepted) | np.asarray(found[0].accepted)
+        plain = replace(plain, accepted=either)
+    return plain, released
+
+
+def _tested(
+    hosts: HostTasks, links: Links, test: ReleasedTest, apart: npt.NDArray[np.uint8] | None
+) -> tuple[Verdict, ReleasedTasks | None]:
     model = with_periods(hosts, links)
     jitter = np.array(model.jitter)
     failed = np.zeros(jitter.shape[:-1], np.bool_)
     for _ in range(_MOST_ROUNDS):
-        verdict = test(model._replaced(jitter=jitter.copy()))
+        verdict = test(model._replaced(jitter=jitter.copy()), apart)
         accepted = np.asarray(verdict.accepted) & ~failed
         needed = _jitters(links, np.array(verdict._computed), jitter)
         grows = accepted & (needed > jitter).any(axis=-1)
@@ -109,6 +154,9 @@ def tested_with_links(
             break
         jitter = np.where(grows[..., None], np.maximum(needed, jitter), jitter)
     failed = failed | grows
+    if apart is not None:
+        end = links.least + np.array(verdict._computed)
+        failed = failed | (end > hosts.period[..., links.source]).any(axis=-1)
     return _from_releases(verdict, hosts, links, jitter, failed)
 
 

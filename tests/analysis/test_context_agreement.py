@@ -33,12 +33,13 @@ def test_the_twin_has_the_vectors(key):
         assert found.W == bounds, name
 
 
-def sets(rng, count):
+def sets(rng, count, jitter=False):
     """Stacks of sets of one size on 1 to 3 cores."""
     for _ in range(count):
         n, cpus = rng.randint(1, 6), rng.randint(1, 3)
         load = rng.choice([(30, 90), (60, 200), (100, 400), (300, 900)])
-        stack = [random_set(rng, n, 3, 2, T=load, least=rng.randint(0, 1)) for _ in range(4)]
+        options = {"T": load, "least": rng.randint(0, 1), "jitter": jitter and rng.random() < 0.7}
+        stack = [random_set(rng, n, 3, 2, **options) for _ in range(4)]
         for tasks in stack:
             for t in tasks:
                 t.core = rng.randrange(cpus)
@@ -61,7 +62,7 @@ def gpu_priorities(rng, tasks):
 @pytest.mark.parametrize("mode", [0, 1])
 def test_time_slices(mode, paper):
     rng, fine = random.Random(f"slices {mode} {paper}"), 0
-    for stack in sets(rng, 60):
+    for stack in sets(rng, 100, jitter=not paper):
         way = 1 if paper else rng.randrange(3)
         L, theta, sms = rng.randint(1, 9), rng.randint(0, 3), rng.randint(1, 2)
         options = {"mode": mode, "variant": int(paper), "fixed_point": way, "sms": sms}
@@ -79,7 +80,7 @@ def test_time_slices(mode, paper):
 @pytest.mark.parametrize("mode", [0, 1])
 def test_gcaps(mode, paper):
     rng, fine = random.Random(f"gcaps {mode} {paper}"), 0
-    for stack in sets(rng, 60):
+    for stack in sets(rng, 100, jitter=not paper):
         way = 1 if paper else rng.randrange(3)
         eps, sms = rng.randint(0, 3), rng.randint(1, 2)
         stall = not paper and rng.random() < 0.3
@@ -114,3 +115,9 @@ def test_unknown_ways_and_options():
     ):
         with pytest.raises(ValueError, match=message):
             placed(stack, **{"way": "gcaps"} | change)
+    stack[-1][0].J = 1
+    for way in ("gcaps", "time_slices"):
+        with pytest.raises(
+            ValueError, match=r"jitter.*: got 1, expected 0, since the model has no"
+        ):
+            placed(stack, way, variant=1, fixed_point=1, timeslice=3)

@@ -61,6 +61,19 @@ def same(answer, results):
         assert terms[s].tolist() == expected
 
 
+def set_apart(rng, stack):
+    """Makes the same tasks of all sets stages of pipelines; uint8 (n, n), and None for no such."""
+    n = len(stack[0])
+    apart = np.zeros((n, n), np.uint8)
+    for i in range(n):
+        for k in range(i):
+            apart[i, k] = apart[k, i] = rng.random() < 0.4
+    for tasks in stack:
+        for i, t in enumerate(tasks):
+            t.apart = frozenset(np.flatnonzero(apart[i]).tolist())
+    return apart
+
+
 def stacks(seed, count, cpus, sms, jitter=False):
     """Stacks of 8 random sets of 1 to 6 tasks."""
     rng = random.Random(seed)
@@ -78,10 +91,10 @@ OPTIONS = {
 }
 
 
-def placed(stack, way, *, sm=None, server=None, levels=None, **options):
+def placed(stack, way, *, sm=None, server=None, levels=None, apart=None, **options):
     """The core's answer of the test of a way for a stack of sets on three cores."""
     return _core.host_placed_test(
-        *(columns(stack), cores(stack), sm, server, levels),
+        *(columns(stack), cores(stack), sm, server, levels, apart),
         **{"way": way} | OPTIONS | options,
         stop=nothing,
     )
@@ -154,6 +167,45 @@ def test_fmlp_plus(busy, paper, way):
     assert fine > 10 or QUICK
 
 
+@pytest.mark.parametrize("busy", [0, 1])
+@pytest.mark.parametrize("name", ["stgm", "mpcp", "fmlp_plus"])
+def test_tasks_that_are_never_pending_together(name, busy):
+    rng, fine = random.Random(f"apart {name} {busy}"), 0
+    for stack in stacks(f"apart {name} {busy}", 120, 3, 3, True):
+        apart, (joint, split) = set_apart(rng, stack), rng.choice(WAYS)
+        sm = sm_sets(stack, 3) if name == "stgm" else None
+        answer = placed(stack, name, apart=apart, sm=sm, mode=busy, **bounds_by((joint, split)))
+        if name == "stgm":
+            found = [ht.stgm(tasks, bool(busy), split=split) for tasks in stack]
+        elif name == "mpcp":
+            mode = ("suspend", "busy")[busy]
+            found = [ht.mpcp(tasks, mode, 2, joint, split) for tasks in stack]
+        else:
+            found = [ht.fmlp_plus(tasks, bool(busy), "sound", 2, joint, split) for tasks in stack]
+        same(answer, found)
+        fine += answer[0].sum()
+    assert fine > 10 or QUICK
+
+
+@pytest.mark.parametrize(
+    ("way", "change"),
+    [
+        ("mpcp", {"mode": 2}),
+        ("fmlp_plus", {"variant": 1}),
+        ("stgm", {"variant": 1}),
+        ("gpu_server", {}),
+        ("gcaps", {}),
+    ],
+)
+def test_tasks_apart_in_a_test_that_does_not_know_them(way, change):
+    apart = np.zeros((len(A), len(A)), np.uint8)
+    sm = sm_sets([A], 4) if way == "stgm" else None
+    with pytest.raises(ValueError, match="apart: got 1, expected no tasks that are apart in this"):
+        placed([A], way, apart=apart, sm=sm, **change)
+    with pytest.raises(ValueError, match="apart: got length 1 on axis 0, expected 4"):
+        placed([A], "mpcp", apart=apart[:1])
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("eps", [0, 1, 3])
 def test_gpu_server(eps, way):
@@ -188,7 +240,7 @@ def test_partition(test, mode, name):
     for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2, True)]:
         for cpus in (1, 2, 3):
             answer = _core.host_partition(
-                *(columns(stack), None, None, None, None),
+                *(columns(stack), None, None, None, None, None),
                 **{"way": test} | OPTIONS | {"cpus": cpus, "mode": mode, "server_overhead": eps},
                 stop=nothing,
             )
@@ -496,7 +548,7 @@ def test_every_placement_of_odd_sets(busy, paper):
         stack = tuple(np.repeat(column, len(core), 0) for column in hosts)
         options = OPTIONS | {"cpus": cpus, "mode": busy, "variant": paper, "jitter": True}
         exists = _core.host_placed_test(
-            *(stack, core, sm, None, None), way="stgm", **options, stop=nothing
+            *(stack, core, sm, None, None, None), way="stgm", **options, stop=nothing
         )[0].any()
         found = _core.host_stgm_exhaustive(
             hosts, cpus=cpus, sms=sms, busy=busy, paper=paper, states=0, stop=nothing

@@ -13,8 +13,8 @@ static int test(gs_context_t *ctx, host_set_t *s, bool busy, int paper,
     *answer = answer_of(s);
     int status = gs_analysis_partitioned_stgm_init(&stgm, ctx, s->n);
     if (status == GS_OK) {
-        status = gs_analysis_partitioned_stgm(&stgm, ctx, &hosts, s->core, s->sm, MOST_SMS, 4, busy,
-                                              paper, false, answer);
+        status = gs_analysis_partitioned_stgm(&stgm, ctx, &hosts, s->core, s->sm, NULL, MOST_SMS, 4,
+                                              busy, paper, false, answer);
     }
     gs_analysis_partitioned_stgm_free(&stgm, ctx);
     return status;
@@ -285,8 +285,8 @@ static void test_sizes(void)
         bool busy = turn > 3;
         gs_analysis_common_answer_t answer = answer_of(&s), expected;
         gs_host_tasks_t hosts = hosts_of(&s);
-        MU_CHECK(gs_analysis_partitioned_stgm(&stgm, &ctx, &hosts, s.core, s.sm, MOST_SMS, 4, busy,
-                                              GS_ANALYSIS_PARTITIONED_STGM_SOUND, false,
+        MU_CHECK(gs_analysis_partitioned_stgm(&stgm, &ctx, &hosts, s.core, s.sm, NULL, MOST_SMS, 4,
+                                              busy, GS_ANALYSIS_PARTITIONED_STGM_SOUND, false,
                                               &answer) == GS_OK);
         MU_CHECK(test(&ctx, &alone, busy, GS_ANALYSIS_PARTITIONED_STGM_SOUND, &expected) == GS_OK);
         MU_CHECK(memcmp(s.response, alone.response, sizeof s.response) == 0);

@@ -266,7 +266,7 @@ def test_a_comparison_without_any_model() -> None:
     """A workload that no test takes has reasons, and no answer."""
     w = gs.Workload([gs.Task("a", 40, [gs.Kernel(3)], jitter=2)])
     # Kernels one by one need no SMs.
-    whole = {"one_stream", "time_slices", "edf_serial", "mpcp", "fmlp_plus", "gpu_server"}
+    whole = {"one_stream", "time_slices", "edf_serial", "gcaps", "mpcp", "fmlp_plus", "gpu_server"}
     c = gs.compare(w, gs.Platform())
     assert {row.way.name for row in c if row.verdict == "guaranteed"} == whole
     c = gs.compare(w, gs.Platform(), ways=[way.name for way in WAYS if way.name not in whole])

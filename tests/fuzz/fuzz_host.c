@@ -71,8 +71,8 @@ static int run_stgm(gs_context_t *ctx, const case_t *c, verdict_t *v, int paper)
     int status = gs_analysis_partitioned_stgm_init(&test, ctx, FUZZ_HOSTS_TASKS);
     if (status == GS_OK) {
         status = gs_analysis_partitioned_stgm(&test, ctx, &c->set.hosts, c->set.core, c->set.sm,
-                                              c->set.sms, c->set.cpus, c->method->mode == 1, paper,
-                                              !c->jitter, &v->answer);
+                                              NULL, c->set.sms, c->set.cpus, c->method->mode == 1,
+                                              paper, !c->jitter, &v->answer);
     }
     gs_analysis_partitioned_stgm_free(&test, ctx);
     return status;

@@ -6,6 +6,7 @@ corrected.  Slow and plain: every right-hand side is written out and evaluated f
 Two ways to find the bounds: the joint least fixed point (all responses at once, from below), and
 one pass (from the most urgent task on, deadlines for what is not known yet).  `free`: deadlines for
 all that is assumed, whatever the order; `deadlines`: the same in the equations of one pass.
+Responses R count from the arrivals, windows w from the releases, up to J later.
 `only`: the tasks asked for (all).  `stop`: whether a bound above its deadline ends the test
 (False: it goes on, to compare the numbers of papers).
 """
@@ -45,7 +46,7 @@ def solve(tasks, parts, way="joint", first=None, stop=True, only=None):
     result = Result(n)
     R = [t.D for t in tasks]
     if way == "joint":
-        R = list(first)
+        R = [t.J + length for t, length in zip(tasks, first, strict=True)]
     order = sorted(range(n), key=lambda i: tasks[i].prio)
     changed = True
     while changed:
@@ -53,9 +54,11 @@ def solve(tasks, parts, way="joint", first=None, stop=True, only=None):
         for i in order:
             if only is not None and i not in only:
                 continue
-            W = least(lambda w, i=i: total(parts(i, w, R)), tasks[i].D if stop else NEVER)
-            named = parts(i, tasks[i].D if W is None else W, R)
-            result.terms[i] = [named.get(name, 0) for name in TERMS]
+            t = tasks[i]
+            w = least(lambda w, i=i: total(parts(i, w, R)), t.within if stop else NEVER)
+            named = parts(i, t.within if w is None else w, R)
+            result.terms[i] = [*(named.get(name, 0) for name in TERMS[:-1]), t.J]
+            W = None if w is None else w + t.J
             if W is None:
                 result.failed = i
                 if way == "joint":  # what was found is below the least vector: nothing is known
@@ -70,7 +73,7 @@ def solve(tasks, parts, way="joint", first=None, stop=True, only=None):
 
 def intervals(tasks, i, lengths, x, R, extra=0):
     """Numbers of jobs of each more urgent task on its core in the ready intervals of i, one after
-    the other of these lengths; and how long each is; None where one exceeds the deadline."""
+    the other of these lengths; and how long each is; None where one passes the deadline."""
     found = []
     for m in lengths:
 
@@ -82,10 +85,10 @@ def intervals(tasks, i, lengths, x, R, extra=0):
         w = 0 if m == 0 else 1
         while True:
             value = m + extra + sum(count(k, w) * x[k] for k in hp(tasks, i))
-            if value == w or value > tasks[i].D:
+            if value == w or value > tasks[i].within:
                 break
             w = value
-        if value > tasks[i].D:
+        if value > tasks[i].within:
             found.append(None)
         else:
             found.append((w, {k: count(k, w) for k in hp(tasks, i)}))
@@ -140,7 +143,8 @@ def time_slices(
     def busy(i, w, R):
         t = tasks[i]
         above = hp(tasks, i)
-        QQ = Q[i] + sum(cdiv(w, tasks[h].T) * Q[h] for h in above)
+        released = {h: cdiv(w + tasks[h].J, tasks[h].T) for h in above}
+        QQ = Q[i] + sum(released[h] * Q[h] for h in above)
         ring = sum(
             min(QQ * v[u], jobs(w, R[u], y[u], tasks[u].T) * y[u])
             for u in gpu
@@ -150,7 +154,7 @@ def time_slices(
         for u in lp(tasks, i):
             if tasks[u].eta > 0:
                 lower += min(QQ * v[u], max(e[u]) + cdiv(max(e[u]), L) * theta)
-        higher = sum(cdiv(w, tasks[h].T) * (tasks[h].C + G[h] + Q[h] * theta) for h in above)
+        higher = sum(released[h] * (tasks[h].C + G[h] + Q[h] * theta) for h in above)
         own = t.C + G[i] + Q[i] * theta
         return dict(own=own, request=ring, lower=lower, higher=higher)
 
@@ -224,16 +228,20 @@ def gcaps(
     def lower_updates(u, w, R):
         return 2 * eta[u] * cdiv(w + R[u], T[u])
 
+    def longest(h, R):
+        """From the release of a job to the end of the switch behind it."""
+        return R[h] - tasks[h].J + theta
+
     def hold(h, R):
         """Longest time that a job of h keeps the GPU from less urgent tasks."""
         if free:
-            return tasks[h].D + theta
+            return tasks[h].within + theta
         length = G[h] + 3 * eta[h] * eps + two[h]
         for a, _, b in tasks[h].gpu:
             for m in ([a] if a > 0 else []) + [b]:
                 (found,) = intervals(tasks, h, [m], x, R, len(lower_gpu(h)) * eps)
                 length += NEVER if found is None else found[0] - m
-        return min(R[h] + theta, length)
+        return min(longest(h, R), length)
 
     def stalled(above, w, R, lowest):
         others = [u for u in gpu if u not in above and pg[u] > lowest]
@@ -319,7 +327,7 @@ def gcaps(
         levels = [pg[h] for h in [*above, i] if eta[h] > 0]
         full = [u.C + G[k] + 4 * u.eta * eps + two[k] for k, u in enumerate(tasks)]
         named = dict(own=full[i] - eta[i] * theta, lower=len(below) * eps, request=0)
-        named["higher"] = sum(cdiv(w, T[h]) * full[h] for h in above)
+        named["higher"] = sum(cdiv(w + tasks[h].J, T[h]) * full[h] for h in above)
         switches_back = False  # to another core, when the window begins
         if levels:
             limit = t.prio if free else max(levels)
@@ -335,7 +343,8 @@ def gcaps(
                 def z(h):
                     return full[h]
 
-                held = sum(cdiv(w, T[h]) * (R[h] + theta) for h in S)
+                lengths = {h: longest(h, R) for h in S}
+                held = sum(jobs(w, R[h] + theta, lengths[h], T[h]) * lengths[h] for h in S)
                 switches_back = switches_back or bool(S)
                 named["request"] += remote(c, S, z, w, R, above, held, low)
             if switches_back and any(eta[h] > 0 for h in above):

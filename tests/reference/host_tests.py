@@ -28,9 +28,10 @@ class Task:
     """cpu: lengths of the CPU segments, one more than GPU segments, 0 for none; gpu: triples
     (copy in, [kernel time on 1, 2, ... SMs], copy out); a smaller prio is more urgent."""
 
-    def __init__(self, T, cpu, gpu=(), D=None, prio=None, core=None, sms=(), J=0):
+    def __init__(self, T, cpu, gpu=(), D=None, prio=None, core=None, sms=(), J=0, apart=()):
         self.T, self.D, self.prio, self.core = T, T if D is None else D, prio, core
         self.J, self.within = J, self.D - J
+        self.apart = frozenset(apart)  # numbers of tasks that are never pending beside it
         self.cpu = list(cpu)
         self.gpu = [(a, [e] if isinstance(e, int) else list(e), b) for a, e, b in gpu]
         self.sms = set(sms)
@@ -55,7 +56,7 @@ class Task:
 
     def placed(self, core, sms):
         gpu = [(a, list(e), b) for a, e, b in self.gpu]
-        return Task(self.T, self.cpu, gpu, self.D, self.prio, core, sms, self.J)
+        return Task(self.T, self.cpu, gpu, self.D, self.prio, core, sms, self.J, self.apart)
 
 
 class Result:
@@ -70,14 +71,19 @@ class Result:
         return self.failed is None
 
 
+def beside(tasks, i):
+    """Other tasks that can be pending beside i."""
+    return [j for j in range(len(tasks)) if j != i and j not in tasks[i].apart]
+
+
 def hp(tasks, i):
     t = tasks[i]
-    return [j for j, h in enumerate(tasks) if h.core == t.core and h.prio < t.prio]
+    return [j for j in beside(tasks, i) if tasks[j].core == t.core and tasks[j].prio < t.prio]
 
 
 def lp(tasks, i):
     t = tasks[i]
-    return [j for j, u in enumerate(tasks) if u.core == t.core and u.prio > t.prio]
+    return [j for j in beside(tasks, i) if tasks[j].core == t.core and tasks[j].prio > t.prio]
 
 
 def most(values):
@@ -167,8 +173,9 @@ def interval_jobs(task, blocks, others):
 
 def latest(task, other, x, R):
     """The bound that counts for the jitter R - x of a more urgent task of the core, with demand x
-    and bound R: without GPU segments in both there is only that of releases."""
-    return x + other.J if task.eta == 0 and other.eta == 0 else R
+    and bound R: without GPU segments in both there is only that of releases, unless the task is
+    apart from others, whose jobs may have been pending before."""
+    return x + other.J if task.eta == 0 and other.eta == 0 and not task.apart else R
 
 
 def on_core(task, W, blocks, others, split, extra=None):
@@ -194,7 +201,7 @@ def chain(tasks, i, without=()):
     def from_(last, used):
         best = 0
         for u, t in enumerate(tasks):
-            if u in used or t.eta == 0 or not (t.sms & tasks[last].sms):
+            if u in used or u in tasks[i].apart or t.eta == 0 or not (t.sms & tasks[last].sms):
                 continue
             best = max(best, max(t.e(len(t.sms))) + from_(u, used | {u}))
         return best
@@ -210,7 +217,7 @@ def component(tasks, i, without=()):
     while todo and tasks[i].eta > 0:
         last = todo.pop()
         for u, t in enumerate(tasks):
-            if u != i and u not in without and u not in reached and t.eta > 0:
+            if u in beside(tasks, i) and u not in without and u not in reached and t.eta > 0:
                 if t.sms & tasks[last].sms:
                     reached.add(u)
                     todo.append(u)
@@ -230,7 +237,8 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None
         t = tasks[i]
         below = [u for u in lp(tasks, i) if tasks[u].eta > 0]
         if variant == "sound" and not busy:
-            copy = 2 * t.eta * sum(max(tasks[u].longer) for u in gpu if u != i)
+            near = [u for u in gpu if u in beside(tasks, i)]
+            copy = 2 * t.eta * sum(max(tasks[u].longer) for u in near)
             kernel = t.eta * paths(tasks, i)
             lower = (t.eta + 1) * sum(max(tasks[u].gm) for u in below)
         elif variant == "sound":
@@ -253,7 +261,7 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None
         A task without a core is taken to have one of its own."""
         cores = {}
         for u in gpu:
-            if u == i:
+            if u not in beside(tasks, i):
                 continue
             core = ("own", u) if tasks[u].core is None else tasks[u].core
             if core != tasks[i].core:
@@ -282,7 +290,9 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None
             if not busy:
                 continue
             if variant == "sound":
-                higher += cdiv(W + s.J, s.T) * (s.C + s.G(k[h]) + sum(blocking(h)[:2]))
+                x = s.C + s.G(k[h]) + sum(blocking(h)[:2])
+                late = known[h] - x if t.apart else s.J
+                higher += cdiv(W + late, s.T) * x
             else:
                 b = blocking(i if variant == "printed" else h)
                 higher += cdiv(W, s.T) * (s.C + s.G(k[h]) + sum(b))
@@ -299,7 +309,6 @@ def mpcp(tasks, mode="suspend", sms=None, joint=False, split=False):
     """Priority-ordered lock.  suspend: waiters and the holder's kernel suspend; busy: the holder
     keeps its core; spin: the waiters spin too, at their base priority."""
     assert mode in ("suspend", "busy", "spin")
-    n = len(tasks)
     k = sms or 10**9
     g = [t.g(k) for t in tasks]
     G = [sum(x) for x in g]
@@ -307,10 +316,11 @@ def mpcp(tasks, mode="suspend", sms=None, joint=False, split=False):
     X = [most(t.gm if mode == "suspend" else t.g(k)) for t in tasks]
 
     def urgent(i):
-        return [h for h in range(n) if tasks[h].prio < tasks[i].prio and tasks[h].eta > 0]
+        near = beside(tasks, i)
+        return [h for h in near if tasks[h].prio < tasks[i].prio and tasks[h].eta > 0]
 
     def low(i):
-        return most(most(g[u]) for u in range(n) if tasks[u].prio > tasks[i].prio)
+        return most(most(g[u]) for u in beside(tasks, i) if tasks[u].prio > tasks[i].prio)
 
     def jobs(h, window, known):
         return max(1, cdiv(window + known[h] - G[h], tasks[h].T))
@@ -393,8 +403,8 @@ def fmlp_plus(tasks, busy=False, variant="sound", sms=None, joint=False, split=F
 
         request = lower = 0
         if variant == "sound":
-            for u in range(n):
-                if u == i or u in below or (busy and u in above):
+            for u in beside(tasks, i):
+                if u in below or (busy and u in above):
                     continue
                 request += min(t.eta, count(u)) * longest[u]
             for u in below:

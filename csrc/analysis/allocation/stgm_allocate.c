@@ -179,7 +179,7 @@ int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t 
         return test_failing_core(&run, answer);
     }
     status = gs_analysis_partitioned_stgm(&self->test, ctx, hosts, placement->core, placement->sm,
-                                          sms, cpus, busy, paper, false, answer);
+                                          NULL, sms, cpus, busy, paper, false, answer);
     answer->schedulable = answer->schedulable || claimed;
     return status;
 }

@@ -486,7 +486,8 @@ int gs_analysis_allocation_stgm_exhaustive(gs_analysis_allocation_stgm_exhaustiv
     if (status == GS_OK && search->found) {
         write_allocation(search, placement);
         return gs_analysis_partitioned_stgm(search->test, ctx, hosts, placement->core,
-                                            placement->sm, sms, cpus, busy, paper, false, answer);
+                                            placement->sm, NULL, sms, cpus, busy, paper, false,
+                                            answer);
     }
     if (status >= 0) {
         gs_analysis_common_answer_start(answer, n);

@@ -103,7 +103,8 @@ int gs_analysis_contexts_test_start(gs_analysis_contexts_test_t *self, gs_contex
     self->options = options;
     self->users = 0;
     if ((status = check_options(ctx, options)) != GS_OK ||
-        (status = gs_analysis_common_check_and_sort(ctx, hosts, false, self->order)) != GS_OK ||
+        (status = gs_analysis_common_check_and_sort(ctx, hosts, !options->paper, self->order)) !=
+            GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, options->cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(ctx, options->sms)) != GS_OK) {
         return status;
@@ -115,8 +116,11 @@ int gs_analysis_contexts_test_start(gs_analysis_contexts_test_t *self, gs_contex
         t->task = i;
         t->period = hosts->period[i];
         t->deadline = hosts->deadline[i];
-        t->response = options->fixed_point == GS_ANALYSIS_CONTEXTS_JOINT ? sums.cpu + sums.gpu
-                                                                         : hosts->deadline[i];
+        t->jitter = gs_host_tasks_jitter(hosts, i);
+        t->window = gs_host_tasks_window(hosts, i);
+        t->response = options->fixed_point == GS_ANALYSIS_CONTEXTS_JOINT
+                          ? t->jitter + sums.cpu + sums.gpu
+                          : t->deadline;
         t->cpu = sums.cpu;
         t->copies = sums.copies;
         t->gpu = sums.gpu;
@@ -166,17 +170,17 @@ static int find_crowded(gs_analysis_contexts_test_t *self, gs_context_t *ctx)
 
 /* Fixed points -------------------------------------------------------------------------------- */
 
-/* A lower bound of every solution of w = f(w) where f(w) >= own + load w; deadline + 1 where it is
- * later than the deadline, as with a load of 1. The margins cover the rounding of n terms. */
+/* A lower bound of every solution of w = f(w) where f(w) >= own + load w; limit + 1 where it is
+ * later than the limit, as with a load of 1. The margins cover the rounding of n terms. */
 static int64_t least_by_load(const gs_analysis_contexts_test_t *self, double own, double load,
-                             int64_t deadline)
+                             int64_t limit)
 {
     load *= 1 - (double)(self->n + 16) * 0x1p-50;
     if (load <= 0) {
         return 1;
     }
     double least = load < 1 ? own / (1 - load) * (1 - 0x1p-40) : (double)GS_NEVER;
-    return least > (double)deadline ? deadline + 1 : least > 1 ? (int64_t)least : 1;
+    return least > (double)limit ? limit + 1 : least > 1 ? (int64_t)least : 1;
 }
 
 /* A lower bound of the longest ready interval of a task, from the value of its right-hand side, in
@@ -192,7 +196,7 @@ static int64_t skip_piece(const gs_analysis_contexts_test_t *self,
         const gs_analysis_contexts_count_t *count = &k->count[GS_ANALYSIS_CONTEXTS_COUNT_PIECE];
         gs_analysis_common_growth_add(&growth, 1, k->on_core, count->period, count->until - more);
     }
-    return gs_analysis_common_growth_least(&growth, task->deadline);
+    return gs_analysis_common_growth_least(&growth, task->window);
 }
 
 int64_t gs_analysis_contexts_test_piece(gs_analysis_contexts_test_t *self, int64_t h, int64_t work,
@@ -205,7 +209,7 @@ int64_t gs_analysis_contexts_test_piece(gs_analysis_contexts_test_t *self, int64
     }
     int64_t own = gs_analysis_common_saturating_add(work, blocks), least = own;
     const int64_t *higher = self->member + self->first[task->group];
-    int64_t deadline = task->deadline, more = work == 0; /* floor(v / T) + 1 = ceil((v + 1) / T) */
+    int64_t limit = task->window, more = work == 0; /* floor(v / T) + 1 = ceil((v + 1) / T) */
     double load = 0;
     for (int64_t place = 0; place < task->place; place++) {
         gs_analysis_contexts_task_t *k = &self->task[higher[place]];
@@ -214,9 +218,9 @@ int64_t gs_analysis_contexts_test_piece(gs_analysis_contexts_test_t *self, int64
         least = gs_analysis_common_saturating_add(least, k->on_core); /* every count is positive */
     }
     double base = (double)own + (work == 0 ? load : 0); /* floor(v / T) + 1 >= (v + 1) / T */
-    least = gs_analysis_common_max(least, least_by_load(self, base, load, deadline));
+    least = gs_analysis_common_max(least, least_by_load(self, base, load, limit));
     int64_t before = -1;
-    for (int64_t step = 1; least != before && least <= deadline; step++) {
+    for (int64_t step = 1; least != before && least <= limit; step++) {
         bool skips = step % GS_ANALYSIS_COMMON_GROWTH_STEPS == 0;
         before = skips ? skip_piece(self, task, least, more) : least;
         least = own;
@@ -226,11 +230,11 @@ int64_t gs_analysis_contexts_test_piece(gs_analysis_contexts_test_t *self, int64
                 least, gs_analysis_contexts_count_work(k, KIND, before + more, k->on_core));
         }
     }
-    for (int64_t place = 0; caps && least <= deadline && place < task->place; place++) {
+    for (int64_t place = 0; caps && least <= limit && place < task->place; place++) {
         gs_analysis_contexts_task_t *k = &self->task[higher[place]];
         k->cap = gs_analysis_common_saturating_add(k->cap, k->count[KIND].jobs);
     }
-    return least <= deadline ? least : -1;
+    return least <= limit ? least : -1;
 }
 
 /* The window from which on the fixed point is searched. */
@@ -238,8 +242,11 @@ static int64_t first_window(const gs_analysis_contexts_test_t *self,
                             const gs_analysis_contexts_task_t *t)
 {
     bool joint = self->options->fixed_point == GS_ANALYSIS_CONTEXTS_JOINT;
-    int64_t own = t->cpu + t->gpu, start = joint ? t->response : own; /* bounds only grow */
-    return gs_analysis_common_max(start, least_by_load(self, (double)own, self->load, t->deadline));
+    int64_t own = t->cpu + t->gpu, start = own;
+    if (joint) { /* bounds only grow */
+        start = t->response - t->jitter;
+    }
+    return gs_analysis_common_max(start, least_by_load(self, (double)own, self->load, t->window));
 }
 
 static int64_t evaluate(gs_analysis_contexts_test_t *self, const gs_analysis_contexts_side_t *side,
@@ -254,7 +261,7 @@ static int64_t evaluate(gs_analysis_contexts_test_t *self, const gs_analysis_con
 }
 
 /* A lower bound of the fixed point, from the value of the right-hand side at the last window. */
-static int64_t skip_ahead(const gs_analysis_contexts_test_t *self, int64_t value, int64_t deadline)
+static int64_t skip_ahead(const gs_analysis_contexts_test_t *self, int64_t value, int64_t limit)
 {
     gs_analysis_common_growth_t growth;
     gs_analysis_common_growth_start(&growth, value);
@@ -263,35 +270,35 @@ static int64_t skip_ahead(const gs_analysis_contexts_test_t *self, int64_t value
         gs_analysis_common_growth_add(&growth, 1, part->work, part->count->period,
                                       part->count->until);
     }
-    return gs_analysis_common_growth_least(&growth, deadline);
+    return gs_analysis_common_growth_least(&growth, limit);
 }
 
-/* The least window that is a fixed point, -1 if it would exceed the deadline. The terms are those
- * of that window or of the deadline. */
+/* The bound of task i, J more than the least window that is a fixed point; -1 if it would exceed
+ * the deadline. The terms are those of that window or of the deadline. */
 static int solve(gs_analysis_contexts_test_t *self, gs_context_t *ctx,
-                 const gs_analysis_contexts_side_t *side, int64_t i, int64_t *least)
+                 const gs_analysis_contexts_side_t *side, int64_t i, int64_t *bound)
 {
     const gs_analysis_contexts_task_t *t = &self->task[i];
     memset(self->terms, 0, sizeof self->terms);
     self->load = 0;
     self->growing_count = 0;
     side->prepare(self, i);
-    int64_t window = t->crowded ? t->deadline + 1 : first_window(self, t), value = 0;
-    for (int64_t step = 1; window <= t->deadline; step++) {
+    int64_t window = t->crowded ? t->window + 1 : first_window(self, t), value = 0;
+    for (int64_t step = 1; window <= t->window; step++) {
         value = evaluate(self, side, i, window);
         if (value <= window) {
-            *least = value; /* less than the window of 1 only where there is nothing to do */
+            *bound = t->jitter + value; /* value 0: there is nothing to do */
             return GS_OK;
         }
         bool skips = step % GS_ANALYSIS_COMMON_GROWTH_STEPS == 0;
-        window = skips ? skip_ahead(self, value, t->deadline) : value;
+        window = skips ? skip_ahead(self, value, t->window) : value;
         int status = gs_poll(ctx, 2 * self->n + 1);
         if (status != GS_OK) {
             return status;
         }
     }
-    evaluate(self, side, i, t->deadline);
-    *least = -1;
+    evaluate(self, side, i, t->window);
+    *bound = -1;
     return GS_OK;
 }
 
@@ -319,25 +326,26 @@ int gs_analysis_contexts_test_run(gs_analysis_contexts_test_t *self, gs_context_
     gs_analysis_common_answer_start(answer, self->n);
     for (int64_t i = first; status == GS_OK && unchanged < count; i = i + 1 < end ? i + 1 : first) {
         gs_analysis_contexts_task_t *t = &self->task[i];
-        int64_t least;
-        status = solve(self, ctx, side, i, &least);
+        int64_t bound;
+        status = solve(self, ctx, side, i, &bound);
         if (status == GS_OK) { /* a piece may take as long */
             status = gs_poll(ctx, self->n * (1 + t->segments));
         }
         if (status != GS_OK) {
             return status;
         }
-        if (least < 0) {
+        if (bound < 0) {
             fail(self, i, answer);
         }
-        answer->response[t->task] = least;
+        answer->response[t->task] = bound;
+        self->terms[GS_ANALYSIS_COMMON_RELEASE] = t->jitter;
         memcpy(answer->terms + t->task * GS_ANALYSIS_COMMON_TERMS, self->terms, sizeof self->terms);
-        if (least < 0) {
+        if (bound < 0) {
             return GS_OK;
         }
-        unchanged = joint && least != t->response ? 1 : unchanged + 1;
-        if (!keeps && least != t->response) {
-            t->response = least;
+        unchanged = joint && bound != t->response ? 1 : unchanged + 1;
+        if (!keeps && bound != t->response) {
+            t->response = bound;
             if (side->change != NULL) {
                 side->change(self, i);
             }

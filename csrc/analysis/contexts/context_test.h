@@ -1,25 +1,27 @@
 /* Shared parts of the tests of tasks that share the GPU by contexts: one context per task, the GPU
  * passes from one to another without a lock (time_slices.h, gcaps.h).
  *
- * Partitioned fixed priorities, constrained deadlines. A copy is CPU work at its task's own
+ * Partitioned fixed priorities, constrained deadlines, release jitter (common/host_test.h: bounds R
+ * count from the arrival, windows w from the release). A copy is CPU work at its task's own
  * priority. Mode suspend: a task leaves its core while it waits for the GPU and during its kernels;
  * mode busy: it spins at its own priority, and can be preempted.
  *
  * A test gives task i a right-hand side f_i(w, R), where R are assumed bounds of all responses, and
- * W_i(R) is its least fixed point in w. The common step of the proofs (Lemma 0): if a job of k
- * takes at most x of something, only between its release and its end, and responses are at most R,
- * a window of length w holds at most
+ * W_i(R) is J_i more than its least fixed point in w. The common step of the proofs (Lemma 0): if a
+ * job of k takes at most x of something, only between its arrival and its end, and responses are at
+ * most R, a window of length w holds at most
  *
  *     N(w, R, x, T) x,  N = ceil((w + R - min(x, R)) / T)
  *
- * of it. (If the first job that contributes began more than R - x before the window, it contributes
- * at most x - d, with d the excess; if the count from its release is one too many, the last job
- * was released less than d before the end.)
+ * of it. (If the first job that contributes arrived more than R - x before the window, it
+ * contributes at most x - d, with d the excess; if the count from its arrival is one too many, the
+ * last job arrived less than d before the end.) What a job takes between its release and its end
+ * only is at most R - J of it.
  *
- * JOINT: the least R with W(R) = R, from R = C + G upwards. Any R with W(R) <= R <= D is valid: at
- * the first instant at which a job exceeds its R all others have kept theirs. ONE_PASS: R = W for
- * more urgent tasks, else the deadline. ORDER_FREE: R = D, so that W of a task depends on the set
- * of more urgent tasks and not on their order. DEADLINES: R = D alone, in the equations of
+ * JOINT: the least R with W(R) = R, from R = J + C + G upwards. Any R with W(R) <= R <= D is valid:
+ * at the first instant at which a job exceeds its R all others have kept theirs. ONE_PASS: R = W
+ * for more urgent tasks, else the deadline. ORDER_FREE: R = D, so that W of a task depends on the
+ * set of more urgent tasks and not on their order. DEADLINES: R = D alone, in the equations of
  * ONE_PASS.
  *
  * Tasks are numbered by priority here (rank 0: the most urgent), and cores by groups of the tasks
@@ -79,6 +81,8 @@ typedef struct {
     int64_t task;     /* its index in the set */
     int64_t period;   /* T */
     int64_t deadline; /* D */
+    int64_t jitter;   /* J */
+    int64_t window;   /* D - J, from the release of a job on */
     int64_t response; /* R, the assumed bound */
     int64_t group;    /* of its core */
     int64_t place;    /* among the tasks of the core, by priority */
@@ -172,7 +176,7 @@ int gs_analysis_contexts_test_run(gs_analysis_contexts_test_t *self, gs_context_
 /* Longest ready interval of task h with `work` of its own and `blocks` ticks of others' updates:
  * the least L = work + blocks + sum over more urgent tasks k of its core of n_k on_core_k, where
  * n_k = N(L, R_k, on_core_k, T_k), or for work = 0 floor((L + R_k - on_core_k) / T_k) + 1. -1 if it
- * exceeds the deadline. With `caps` the n_k are added to the caps of these tasks. */
+ * exceeds D - J. With `caps` the n_k are added to the caps of these tasks. */
 int64_t gs_analysis_contexts_test_piece(gs_analysis_contexts_test_t *self, int64_t h, int64_t work,
                                         int64_t blocks, bool caps);
 
@@ -195,10 +199,10 @@ static inline void gs_analysis_contexts_count_start(gs_analysis_contexts_task_t 
         (gs_analysis_contexts_count_t){0, 0, work < response ? response - work : 0, task->period};
 }
 
-/* The same without carry-in: ceil(w / T). */
+/* The same without carry-in, of the jobs that are released in the window: ceil((w + J) / T). */
 static inline void gs_analysis_contexts_count_releases(gs_analysis_contexts_task_t *task, int kind)
 {
-    task->count[kind] = (gs_analysis_contexts_count_t){0, 0, 0, task->period};
+    task->count[kind] = (gs_analysis_contexts_count_t){0, 0, task->jitter, task->period};
 }
 
 /* A count of the jobs of a more urgent task of the core, as `own` sees it in suspend mode. */
@@ -206,8 +210,8 @@ static inline void gs_analysis_contexts_count_higher(const gs_analysis_contexts_
                                                      gs_analysis_contexts_task_t *task, int kind)
 {
     gs_analysis_contexts_count_start(task, kind, task->on_core);
-    task->count[kind].shift =
-        gs_analysis_common_jitter(own->segments, task->segments, task->count[kind].shift, 0, 0);
+    task->count[kind].shift = gs_analysis_common_jitter(own->segments, task->segments,
+                                                        task->count[kind].shift, 0, task->jitter);
 }
 
 /* The jobs in a window, no shorter than the last one. */

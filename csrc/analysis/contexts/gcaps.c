@@ -36,10 +36,16 @@ static int64_t costs(const gs_analysis_contexts_test_t *self, const gs_analysis_
                 times(times(switches, t->segments), switching(self)));
 }
 
-/* The last instant at which a job of an owner can delay others, after its release. */
+/* The last instant at which a job of an owner can delay others, after its arrival. */
 static int64_t until(const gs_analysis_contexts_task_t *t)
 {
     return plus(t->response, t->back);
+}
+
+/* The same after its release. */
+static int64_t at_most(const gs_analysis_contexts_task_t *t)
+{
+    return until(t) - t->jitter;
 }
 
 /* Starts a count of jobs that hold the GPU: N(w, R + back, work, T). */
@@ -79,7 +85,8 @@ static int64_t add_wait(gs_analysis_contexts_test_t *self, int64_t h, int64_t co
     return piece < 0 ? GS_ANALYSIS_COMMON_LIMIT : plus(hold, piece - copy);
 }
 
-/* H of a task: all that its own ready intervals make of it, or its response and the last switch. */
+/* H of a task: all that its own ready intervals make of it, or the time from its release to the end
+ * of the last switch. */
 static int64_t hold_of(gs_analysis_contexts_test_t *self, int64_t h)
 {
     gs_analysis_contexts_task_t *t = &self->task[h];
@@ -88,7 +95,7 @@ static int64_t hold_of(gs_analysis_contexts_test_t *self, int64_t h)
     }
     int64_t eps = self->options->update_cost, blocks = times(lower_users(self, t), eps);
     int64_t hold = plus(t->gpu, costs(self, t, 3, 2));
-    for (int64_t j = 0; j < t->segments && hold < until(t); j++) {
+    for (int64_t j = 0; j < t->segments && hold < at_most(t); j++) {
         int64_t in = gs_host_tasks_copy_in(self->hosts, t->task, j);
         int64_t out = gs_host_tasks_copy_out(self->hosts, t->task, j);
         if (in > 0) {
@@ -96,7 +103,7 @@ static int64_t hold_of(gs_analysis_contexts_test_t *self, int64_t h)
         }
         hold = add_wait(self, h, out, blocks, hold);
     }
-    t->hold = gs_analysis_contexts_least(hold, until(t));
+    t->hold = gs_analysis_contexts_least(hold, at_most(t));
     t->hold_is_known = true;
     return t->hold;
 }
@@ -147,16 +154,12 @@ static void prepare_core(gs_analysis_contexts_test_t *self, int64_t group, int64
         gs_analysis_contexts_task_t *h = at(self, group, place);
         h->above = place < low && is_above(h, level);
         if (h->above) {
-            int64_t hold = busy ? until(h) : hold_of(self, (int64_t)(h - self->task));
+            int64_t hold = busy ? at_most(h) : hold_of(self, (int64_t)(h - self->task));
             h->hold = hold;
             h->remote =
                 busy ? h->on_core
                      : plus(h->gpu + (place + 1 < low || all ? h->cpu : 0), costs(self, h, 3, 2));
-            if (busy) {
-                gs_analysis_contexts_count_releases(h, HOLD);
-            } else {
-                count_holds(h, HOLD, hold);
-            }
+            count_holds(h, HOLD, hold);
             count_holds(h, GPU, h->remote);
             gs_analysis_contexts_count_start(h, UPDATE, 0);
             holds += (double)hold * h->rate;
@@ -490,7 +493,7 @@ static void derive(const gs_analysis_contexts_test_t *self, int64_t r)
     bool busy = options->mode == GS_ANALYSIS_CONTEXTS_BUSY;
     gs_analysis_contexts_test_on_core(
         t, plus(t->cpu + (busy ? t->gpu : t->copies), costs(self, t, busy ? 4 : 2, busy ? 2 : 0)));
-    t->hold = plus(t->deadline, t->back);
+    t->hold = plus(t->window, t->back);
     t->hold_is_known = options->fixed_point == GS_ANALYSIS_CONTEXTS_ORDER_FREE;
 }
 

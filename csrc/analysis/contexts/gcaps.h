@@ -19,10 +19,9 @@
  * of the GPU on the core; r_i = 1 + 2 eta_i + the number of copies in, how often a job of i becomes
  * ready; S_k = R_k + theta; theta = 0 with one user of the GPU.
  *
- *     H_h = min(S_h, G_h + 3 eta_h eps + 2 eta_h theta + sum over copies of (piece - copy)), with
- *           piece the longest ready interval, in which |lpG(h)| updates of less urgent tasks can
- *           come first
- *     suspend: f = C_i + G_i + 4 eta_i eps + eta_i theta + min(A, B)
+ *     H_h = min(S_h - J_h, G_h + 3 eta_h eps + 2 eta_h theta + sum over copies of (piece - copy)),
+ * with piece the longest ready interval, in which |lpG(h)| updates of less urgent tasks can come
+ * first suspend: f = C_i + G_i + 4 eta_i eps + eta_i theta + min(A, B)
  *                  + [eta_i > 0] sum over other cores of REM
  *     A = sum over h of N(w, R_h, x_h) x_h + [eta_i > 0] N(w, S_h, g_h) g_h
  *         + sum over lpG(i) of min(eps min(r_i + [eta_i > 0] sum over h of 2 eta_h ceil((w + R_h) /
@@ -37,11 +36,10 @@
  *           U = GH(i) on that core, low = the least urgent of U, z_h = [h != low] C_h + G_h + 3
  *           eta_h eps + 2 eta_h theta
  *     busy: f = C_i + G_i + 4 eta_i eps + eta_i theta + |lpG(i)| eps + [U and h use the GPU] theta
- *               + sum over h of ceil(w / T_h) (C_h + G_h + 4 eta_h eps + 2 eta_h theta)
+ *               + sum over h of ceil((w + J_h) / T_h) (C_h + G_h + 4 eta_h eps + 2 eta_h theta)
  *               + sum over cores of REM
  *           REM as above with U = tasks above the lowest GPU priority among those of h and i that
- *           use the GPU, sum over U of ceil(w / T_h) S_h for the first branch, and z_h = C_h + G_h
- *           + 4 eta_h eps + 2 eta_h theta in the second
+ *           use the GPU, H_h = S_h - J_h, and z_h = C_h + G_h + 4 eta_h eps + 2 eta_h theta
  *
  * Proof of the suspend form. Take an instant between release and end of a job of i at which neither
  * its work nor its updates proceed. (1) i is ready: its core runs a more urgent task (x) or an
@@ -54,8 +52,8 @@
  * tasks below. A local h leaves the core to its own more urgent tasks, which are in the first term
  * of A, and to updates of less urgent ones, one per ready interval of h. B charges the whole hold
  * of a local owner; more urgent tasks then matter in the ready intervals of i only. Busy: as in
- * time_slices.h, from an instant on at which no more urgent job is pending, so nothing is carried
- * in on the core of i.
+ * time_slices.h, from an instant on at which no job of i or more urgent is pending, so nothing is
+ * carried in on the core of i.
  *
  * Proof of the switches. They matter in (3) only, while i is open and its kernel is launched. The
  * GPU then switches to the owner c, which is i or in GH(i): less urgent tasks are not owners. Count
@@ -70,21 +68,21 @@
  * context goes on there is none, and where another one goes on it was counted.
  *     All that a job of h is charged lies between its release and theta after its end, at distinct
  * instants: the switch back begins as its segment is closed. Lemma 0 holds with S_h in place of R_h
- * for it, and a hold is at most S_h. CPU work and updates remain between release and end; what
- * keeps a task from its core, and so piece, r, x and u, has no switches.
- *     Busy: the same for every job that spins. The segments of h that are charged were closed in
- * the window, but for one: the GPU may be switching back to a task of U when the window begins,
- * which takes theta at most. (A segment of i or h that spins in the window begins in it, so the
- * segments that preempt it are closed in it.)
+ * for it, and a hold is at most S_h - J_h. CPU work and updates remain between release and end;
+ * what keeps a task from its core, and so piece, r, x and u, has no switches. Busy: the same for
+ * every job that spins. The segments of h that are charged were closed in the window, but for one:
+ * the GPU may be switching back to a task of U when the window begins, which takes theta at most.
+ * (A segment of i or h that spins in the window begins in it, so the segments that preempt it are
+ * closed in it.)
  *
- * ORDER_FREE: R = D, H = D + theta; U and low are all users of the GPU and the least urgent task of
- * the core above i, and z_h has all C_h; for one order of CPU and GPU priorities. Then the test
- * fits Audsley's algorithm.
+ * ORDER_FREE: R = D, H = D - J + theta; U and low are all users of the GPU and the least urgent
+ * task of the core above i, and z_h has all C_h; for one order of CPU and GPU priorities. Then the
+ * test fits Audsley's algorithm.
  *
  * Lemma M (sensitivity) holds: with theta, or any other time, S_h - x falls by no more than x
  * grows.
  *
- * The printed form is in gcaps_paper.h; it has no switches, and refuses theta > 0.
+ * The printed form is in gcaps_paper.h; it has no switches and no jitter, and refuses theta > 0.
  */
 #ifndef GS_ANALYSIS_CONTEXTS_GCAPS_H
 #define GS_ANALYSIS_CONTEXTS_GCAPS_H

@@ -14,23 +14,25 @@
  *                  + sum over k != i with GPU segments of min(Q_i v_k, N(w, R_k, y_k) y_k)
  *              x_h = C_h + G^m_h; n_h: how many jobs of h the ready intervals of a job of i meet,
  *              one after the other (gs_analysis_contexts_test_piece)
- *     busy:    f = C_i + G_i + Q_i theta + sum over h of ceil(w / T_h) (C_h + G_h + Q_h theta)
+ *     busy:    f = C_i + G_i + Q_i theta + sum over h of n_h (C_h + G_h + Q_h theta)
  *                  + sum over k on other cores of min(QQ v_k, N(w, R_k, y_k) y_k)
  *                  + sum over less urgent l of the core of min(QQ v_l, E_l + ceil(E_l / L) theta)
- *              QQ = Q_i + sum over h of ceil(w / T_h) Q_h, E_l = max e_lj
+ *              n_h = ceil((w + J_h) / T_h), QQ = Q_i + sum over h of n_h Q_h, E_l = max e_lj
  *
  * Proof. While a kernel s waits or is served, each other context gets at most one slice between two
  * consecutive slices of s: it is requeued behind s, or the pointer must pass s. So at most
  * ceil(e_s / L) slices of k delay s, each of at most v_k with its switch; and a job of k has at
  * most Q_k slices, y_k in all. Suspend: while i is ready its core runs more urgent tasks, and its
- * ready intervals are the CPU pieces. Busy: from the last instant before the release at which no
- * more urgent job of the core was pending, one is pending or i is, and none suspends: no less
- * urgent task of the core launches a kernel, each has at most one in the ring, and no job is
- * carried in. What is served while a job spins belongs to it, or to another one of the core
- * (charged there), or is a slice of k, at most one for each slice of the job that spins.
+ * ready intervals are the CPU pieces. Busy: from the last instant up to the release before which
+ * no job of i or more urgent on the core was pending, one is, and none suspends: no less urgent
+ * task of the core launches a kernel, each has at most one in the ring, and no job is carried in.
+ * By w such an instant comes again, and the next job of i is released no sooner, T_i - J_i >= w
+ * after this one could be: so this is the only one of i. What is served while a job spins belongs
+ * to it, or to another one of the core (charged there), or is a slice of k, at most one for each
+ * slice of the job that spins.
  *
- * The printed form ([ECRTS24], Eqs. (3), (5)-(8)) leaves out the switch back
- * to i and is unsound for theta > 0.
+ * The printed form ([ECRTS24], Eqs. (3), (5)-(8)) leaves out the switch back to i, is unsound for
+ * theta > 0, and has no jitter.
  */
 #ifndef GS_ANALYSIS_CONTEXTS_TIME_SLICES_H
 #define GS_ANALYSIS_CONTEXTS_TIME_SLICES_H

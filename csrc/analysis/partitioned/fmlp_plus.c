@@ -27,7 +27,8 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
         bool here = test->core[u] == test->core[i], higher = other < at;
         bool on_core =
             here && (!higher || test->mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY || test->paper);
-        if (other == at || lock->sums[u].segments == 0 || on_core) {
+        if (other == at || lock->sums[u].segments == 0 || on_core ||
+            gs_analysis_common_apart(lock->apart, i, u)) {
             continue;
         }
         int64_t jitter = test->paper ? test->hosts->period[u] : lock->assumed[u];
@@ -48,7 +49,8 @@ static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recur
     int64_t i = lock->order[at], most = lock->sums[i].segments + 1;
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t u = lock->order[later], gpu = lock->sums[u].most_gpu;
-        if (test->core[u] != test->core[i] || lock->sums[u].segments == 0) {
+        if (test->core[u] != test->core[i] || lock->sums[u].segments == 0 ||
+            gs_analysis_common_apart(lock->apart, i, u)) {
             continue;
         }
         int64_t separate = gs_analysis_common_saturating_mul(
@@ -81,16 +83,14 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
-        int64_t h = lock->order[earlier], response = test->lock->assumed[h];
-        if (test->core[h] != test->core[i]) {
+        int64_t h = lock->order[earlier];
+        if (test->core[h] != test->core[i] || gs_analysis_common_apart(lock->apart, i, h)) {
             continue;
         }
         int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
         int64_t jitter =
-            test->paper
-                ? response - demand
-                : gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments,
-                                            response, demand, gs_host_tasks_jitter(test->hosts, h));
+            test->paper ? lock->assumed[h] - demand
+                        : gs_analysis_partitioned_lock_test_jitter(lock, test->hosts, i, h, demand);
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
                                           test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, demand, demand);
@@ -107,7 +107,8 @@ static int split(const test_t *test, gs_analysis_common_recurrence_t *recurrence
     for (int64_t other = 0; other < lock->n; other++) {
         int64_t u = lock->order[other];
         const gs_analysis_common_sums_t *sums = &lock->sums[u];
-        if (test->core[u] != test->core[i] || other == at) {
+        if (test->core[u] != test->core[i] || other == at ||
+            gs_analysis_common_apart(lock->apart, i, u)) {
             continue;
         }
         if (other < at) {

@@ -147,6 +147,9 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self
                                        const gs_analysis_partitioned_lock_options_t *options,
                                        gs_analysis_common_answer_t *answer)
 {
+    if (options->apart != NULL) { /* the server works for a job that has ended, too */
+        return gs_fail(ctx, GS_ERR_VALUE, "apart", -1, 1, "no tasks that are apart in this test");
+    }
     int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options);
     int64_t server = options->server, overhead = options->overhead;
     if (status == GS_OK && (server < 0 || server > options->cpus)) {

@@ -40,6 +40,19 @@ void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t 
     memset(self, 0, sizeof *self);
 }
 
+/* The longest GPU segment of a less urgent task that can be pending beside the one at a place. */
+static int64_t most_beside(const gs_analysis_partitioned_lock_test_t *self, int64_t at)
+{
+    int64_t most = 0;
+    for (int64_t later = at + 1; later < self->n; later++) {
+        int64_t u = self->order[later];
+        if (!gs_analysis_common_apart(self->apart, self->order[at], u)) {
+            most = gs_analysis_common_max(most, self->sums[u].most_gpu);
+        }
+    }
+    return most;
+}
+
 int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t *self,
                                             gs_context_t *ctx, const gs_host_tasks_t *hosts,
                                             const int64_t *core,
@@ -47,6 +60,11 @@ int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t 
 {
     int status;
     self->n = hosts->n;
+    self->apart = (gs_analysis_common_apart_t){options->apart, hosts->n};
+    if (options->apart != NULL &&
+        (options->paper || options->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "apart", -1, 1, "no tasks that are apart in this test");
+    }
     if ((status = gs_analysis_common_check_and_sort(ctx, hosts, !options->paper, self->order)) !=
             GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, options->cpus)) != GS_OK ||
@@ -59,6 +77,9 @@ int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t 
         self->sums[i] = gs_analysis_common_sums(hosts, i, options->sms);
         self->most_lower[i] = most;
         most = gs_analysis_common_max(most, self->sums[i].most_gpu);
+        if (gs_analysis_common_apart_any(self->apart, i)) {
+            self->most_lower[i] = most_beside(self, at);
+        }
     }
     return GS_OK;
 }

@@ -16,6 +16,7 @@
 #ifndef GS_ANALYSIS_PARTITIONED_LOCK_TEST_H
 #define GS_ANALYSIS_PARTITIONED_LOCK_TEST_H
 
+#include "analysis/common/apart.h"
 #include "analysis/common/jitter.h"
 #include "analysis/common/ready_intervals.h"
 #include "core/method.h"
@@ -34,25 +35,29 @@ typedef struct {
     int64_t *order; /* n: tasks by descending priority */
     gs_analysis_common_sums_t *sums;
     int64_t *spin;       /* mpcp: most time that a job spins */
-    int64_t *most_lower; /* longest GPU segment of a lower-priority task, on any core */
+    int64_t *most_lower; /* longest GPU segment of a lower-priority task that can be pending beside
+                            it, on any core */
     int64_t *assumed;    /* R */
-    int64_t *limits;     /* 2 n: memory of gs_analysis_common_ready_intervals */
-    int64_t *extra;      /* 2 n: the same */
+    gs_analysis_common_apart_t apart;
+    int64_t *limits; /* 2 n: memory of gs_analysis_common_ready_intervals */
+    int64_t *extra;  /* 2 n: the same */
     gs_analysis_common_demand_t *demands;
 } gs_analysis_partitioned_lock_test_t;
 
 /* Platform and options of a test with one GPU at a time; each test reads those that it has. */
 typedef struct {
     int64_t cpus;
-    int64_t sms;      /* that every kernel runs on */
-    int mode;         /* GS_ANALYSIS_PARTITIONED_LOCK_* */
-    bool paper;       /* the published form of the test instead of the sound one */
-    bool one_pass;    /* bounds one after the other instead of all at once; so is `paper` */
-    bool jitter;      /* no limits by ready intervals; so is `paper` */
-    int64_t server;   /* the core of the server; cpus for one of its own */
-    int64_t overhead; /* of the server, ticks */
-    int64_t take;     /* number of the most urgent tasks that are solved, the others' R being their
-                         own times (joint) or deadlines; 0: all */
+    int64_t sms;          /* that every kernel runs on */
+    int mode;             /* GS_ANALYSIS_PARTITIONED_LOCK_* */
+    bool paper;           /* the published form of the test instead of the sound one */
+    bool one_pass;        /* bounds one after the other instead of all at once; so is `paper` */
+    bool jitter;          /* no limits by ready intervals; so is `paper` */
+    int64_t server;       /* the core of the server; cpus for one of its own */
+    int64_t overhead;     /* of the server, ticks */
+    const uint8_t *apart; /* n rows of n bytes: tasks that are never pending together (apart.h), of
+                             mpcp and fmlp_plus in their sound forms, not of spin; or NULL */
+    int64_t take; /* number of the most urgent tasks that are solved, the others' R being their
+                     own times (joint) or deadlines; 0: all */
 } gs_analysis_partitioned_lock_options_t;
 
 int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *self,
@@ -61,7 +66,8 @@ void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t 
                                             gs_context_t *ctx);
 
 /* Checks the set and fills order, sums (kernels on all SMs) and most_lower. Printed forms take no
- * release jitter. Errors: those of gs_analysis_common_check_and_sort, _check_cores and _check_sms.
+ * release jitter. Errors: GS_ERR_VALUE for tasks that are apart in another test; those of
+ * gs_analysis_common_check_and_sort, _check_cores and _check_sms.
  */
 int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t *self,
                                             gs_context_t *ctx, const gs_host_tasks_t *hosts,
@@ -80,6 +86,19 @@ static inline int64_t
 gs_analysis_partitioned_lock_test_segment(const gs_analysis_common_sums_t *sums, int mode)
 {
     return mode == GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND ? sums->most_copies : sums->most_gpu;
+}
+
+/* The jitter of a more urgent task of the core with this demand, as i sees it. */
+static inline int64_t
+gs_analysis_partitioned_lock_test_jitter(const gs_analysis_partitioned_lock_test_t *self,
+                                         const gs_host_tasks_t *hosts, int64_t i, int64_t h,
+                                         int64_t demand)
+{
+    int64_t bound = self->assumed[h];
+    return gs_analysis_common_apart_any(self->apart, i)
+               ? bound - demand
+               : gs_analysis_common_jitter(self->sums[i].segments, self->sums[h].segments, bound,
+                                           demand, gs_host_tasks_jitter(hosts, h));
 }
 
 /* Whether bounds are found all at once, and whether ready intervals limit the demand on the core.

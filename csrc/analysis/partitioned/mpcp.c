@@ -21,7 +21,8 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
 {
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = test->lock->order[earlier], gpu = test->lock->sums[h].gpu;
-        if (test->lock->sums[h].segments == 0) {
+        if (test->lock->sums[h].segments == 0 ||
+            gs_analysis_common_apart(test->lock->apart, test->lock->order[at], h)) {
             continue;
         }
         int64_t response = test->lock->assumed[h];
@@ -63,7 +64,8 @@ static int64_t add_lower(const test_t *test, gs_analysis_common_recurrence_t *re
             most = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN ? 1 : lock->sums[i].segments + 1;
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t l = lock->order[later];
-        if (test->core[l] == test->core[i] && lock->sums[l].segments > 0) {
+        if (test->core[l] == test->core[i] && lock->sums[l].segments > 0 &&
+            !gs_analysis_common_apart(lock->apart, i, l)) {
             int64_t work = gs_analysis_partitioned_lock_test_segment(&lock->sums[l], test->mode);
             gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_LOWER,
                                               lock->assumed[l], test->hosts->period[l],
@@ -83,15 +85,14 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     bool spins = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
-        int64_t h = lock->order[earlier], response = test->lock->assumed[h];
-        if (test->core[h] != test->core[i]) {
+        int64_t h = lock->order[earlier];
+        if (test->core[h] != test->core[i] || gs_analysis_common_apart(lock->apart, i, h)) {
             continue;
         }
         int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
         int64_t work = spins ? gs_analysis_common_saturating_add(demand, lock->spin[h]) : demand;
         int64_t release = gs_host_tasks_jitter(test->hosts, h);
-        int64_t jitter = gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments,
-                                                   response, demand, release);
+        int64_t jitter = gs_analysis_partitioned_lock_test_jitter(lock, test->hosts, i, h, demand);
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER,
                                           spins ? release : jitter, test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);

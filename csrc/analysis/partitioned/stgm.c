@@ -48,6 +48,19 @@ void gs_analysis_partitioned_stgm_resize(gs_analysis_partitioned_stgm_t *self, i
     }
 }
 
+/* The tasks that are apart from i, and with `core` those of the core of i, as a set for a chain. */
+static const uint64_t *absent(gs_analysis_partitioned_stgm_t *self, int64_t i, const int64_t *core)
+{
+    uint64_t *set = self->chain.excluded;
+    memset(set, 0, (size_t)self->chain.words * sizeof *set);
+    for (int64_t j = 0; j < self->n; j++) {
+        bool here = core != NULL && core[j] == core[i];
+        bool is = here || gs_analysis_common_apart(self->apart, i, j);
+        set[j / 64] |= (uint64_t)is << (j % 64);
+    }
+    return set;
+}
+
 /* Fills the sums and the graph of tasks that share SMs. */
 static int start(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                  const gs_host_tasks_t *hosts, const uint8_t *sm, int64_t sms)
@@ -114,6 +127,49 @@ void gs_analysis_partitioned_stgm_set_busy_blocking(gs_analysis_partitioned_stgm
         eta > 0 ? gs_analysis_common_saturating_add(self->sums[i].most_gpu, 2 * copy + chain) : 0;
 }
 
+/* Sound busy test: the longest copy of every other core, of tasks that can be pending beside i. */
+static int64_t copies_beside(const gs_analysis_partitioned_stgm_t *self, int64_t i,
+                             const int64_t *core)
+{
+    int64_t sum = 0;
+    for (int64_t first = 0; first < self->n; first++) {
+        int64_t longest = 0;
+        bool counts = core[first] != core[i];
+        for (int64_t j = 0; j < self->n; j++) {
+            if (core[j] == core[first]) {
+                counts = counts && j >= first;
+                if (!gs_analysis_common_apart(self->apart, i, j)) {
+                    longest = gs_analysis_common_max(longest, self->sums[j].longest_copy);
+                }
+            }
+        }
+        sum += counts ? longest : 0;
+    }
+    return sum;
+}
+
+/* Suspend: B^m and B^e of the tasks that are apart from others. */
+static int set_blocking_beside(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx)
+{
+    int status = GS_OK;
+    for (int64_t i = 0; i < self->n && status == GS_OK; i++) {
+        int64_t eta = self->sums[i].segments, copies = 0, chain = 0;
+        if (eta == 0 || !gs_analysis_common_apart_any(self->apart, i)) {
+            continue;
+        }
+        for (int64_t j = 0; j < self->n; j++) {
+            if (j != i && !gs_analysis_common_apart(self->apart, i, j)) {
+                copies += self->sums[j].longest_copy;
+            }
+        }
+        status = gs_analysis_partitioned_request_chain_longest(&self->chain, ctx, i,
+                                                               absent(self, i, NULL), &chain);
+        self->copy[i] = gs_analysis_common_saturating_mul(eta, 2 * copies);
+        self->kernel[i] = gs_analysis_common_saturating_mul(eta, chain);
+    }
+    return status;
+}
+
 /* Sound busy test: B^m, B^e and the longest open segment of all tasks. */
 static int set_busy_blocking(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                              const int64_t *core)
@@ -132,15 +188,14 @@ static int set_busy_blocking(gs_analysis_partitioned_stgm_t *self, gs_context_t 
         all += first ? self->segment[i] : 0;
     }
     for (int64_t i = 0; i < self->n; i++) {
-        uint64_t *excluded = self->chain.excluded;
-        memset(excluded, 0, (size_t)self->chain.words * sizeof *excluded);
-        for (int64_t j = 0; j < self->n; j++) {
-            excluded[j / 64] |= (uint64_t)(core[j] == core[i]) << (j % 64);
-        }
+        const uint64_t *excluded = absent(self, i, core);
         int64_t chain = 0, copy = all - self->segment[i];
         int status = self->sums[i].segments > 0 ? gs_analysis_partitioned_request_chain_longest(
                                                       &self->chain, ctx, i, excluded, &chain)
                                                 : GS_OK;
+        if (gs_analysis_common_apart_any(self->apart, i)) {
+            copy = copies_beside(self, i, core);
+        }
         if (status != GS_OK) {
             return status;
         }
@@ -168,7 +223,7 @@ static int64_t lower_of(const gs_analysis_partitioned_stgm_t *self,
     for (int64_t later = at + 1; later < core->count; later++) {
         int64_t u = core->members[later];
         const gs_analysis_common_sums_t *low = &self->sums[u];
-        if (low->segments == 0) {
+        if (low->segments == 0 || gs_analysis_common_apart(self->apart, core->members[at], u)) {
             continue;
         }
         if (core->busy) {
@@ -221,10 +276,14 @@ void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *sel
     self->demand[i] = blocking;
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = core->members[earlier];
+        if (gs_analysis_common_apart(self->apart, i, h)) {
+            continue;
+        }
         int64_t demand = demand_of(self, h, core->busy, core->paper, blocking);
         int64_t release = gs_host_tasks_jitter(hosts, h);
-        int64_t jitter = core->busy ? release : response[h] - demand; /* as printed */
-        if (!core->busy && core->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
+        bool beside = gs_analysis_common_apart_any(self->apart, i);
+        int64_t jitter = core->busy && !beside ? release : response[h] - demand; /* as printed */
+        if (!core->busy && !beside && core->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
             jitter = gs_analysis_common_jitter(self->sums[i].segments, self->sums[h].segments,
                                                response[h], demand, release);
         }
@@ -246,8 +305,10 @@ static int split_higher(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
     gs_analysis_common_ready_job_t job = {gs_host_tasks_cpu(hosts, i), hosts->segments[i], 0,
                                           gs_host_tasks_window(hosts, i)};
     for (int64_t later = at + 1; later < core->count; later++) {
-        job.blocks = gs_analysis_common_saturating_add(
-            job.blocks, self->sums[core->members[later]].most_copies);
+        int64_t l = core->members[later];
+        if (!gs_analysis_common_apart(self->apart, i, l)) {
+            job.blocks = gs_analysis_common_saturating_add(job.blocks, self->sums[l].most_copies);
+        }
     }
     return gs_analysis_common_ready_intervals(recurrence, ctx, 0, &job, NULL, self->limits);
 }
@@ -264,11 +325,16 @@ int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper)
 
 int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core,
-                                 const uint8_t *sm, int64_t sms, int64_t cpus, bool busy, int paper,
-                                 bool split, gs_analysis_common_answer_t *answer)
+                                 const uint8_t *sm, const uint8_t *apart, int64_t sms, int64_t cpus,
+                                 bool busy, int paper, bool split,
+                                 gs_analysis_common_answer_t *answer)
 {
     int status;
     gs_analysis_partitioned_stgm_resize(self, hosts->n);
+    self->apart = (gs_analysis_common_apart_t){apart, hosts->n};
+    if (apart != NULL && paper != GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
+        return gs_fail(ctx, GS_ERR_VALUE, "apart", -1, 1, "no tasks that are apart in this test");
+    }
     if ((status = gs_analysis_partitioned_stgm_check_paper(ctx, paper)) != GS_OK ||
         (status = gs_analysis_common_check_and_sort(
              ctx, hosts, paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND, self->order)) != GS_OK ||
@@ -281,6 +347,7 @@ int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_contex
     } else {
         gs_analysis_partitioned_stgm_copy_blocking(self);
         status = gs_analysis_partitioned_stgm_kernel_blocking(self, ctx, paper);
+        status = status == GS_OK ? set_blocking_beside(self, ctx) : status;
     }
     gs_analysis_common_answer_start(answer, self->n);
     gs_analysis_partitioned_stgm_core_t on = {

@@ -13,6 +13,7 @@
 #define GS_ANALYSIS_PARTITIONED_STGM_H
 
 #include "analysis/partitioned/request_chain.h"
+#include "analysis/common/apart.h"
 #include "analysis/common/jitter.h"
 #include "analysis/common/ready_intervals.h"
 #include "core/method.h"
@@ -35,7 +36,8 @@ typedef struct {
     int64_t *segment; /* busy: longest time that an open GPU segment can keep the core */
     int64_t *limits;  /* split: memory of gs_analysis_common_ready_intervals */
     gs_analysis_common_demand_t *demands;
-    int64_t *members; /* of a core, by descending priority */
+    int64_t *members;                 /* of a core, by descending priority */
+    gs_analysis_common_apart_t apart; /* none for the allocators */
     gs_analysis_partitioned_request_chain_t chain;
 } gs_analysis_partitioned_stgm_t;
 
@@ -45,7 +47,8 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
 
 /* The test for one set, of at most as many tasks as initialised for, on cores 0..cpus-1. sm: n rows
  * of sms bytes, nonzero where the task may use the SM; kernel times are those for that number of
- * SMs. Errors: those of gs_analysis_common_check_and_sort and gs_analysis_common_check_cores;
+ * SMs. apart: n rows of n bytes, of tasks that are never pending together (apart.h), or NULL.
+ * Errors: those of gs_analysis_common_check_and_sort and gs_analysis_common_check_cores;
  * GS_ERR_VALUE for a task with GPU segments and no SM and for an unknown variant;
  * GS_ERR_INTERRUPTED. split: in suspend mode, sound, more urgent tasks of the core count only in
  * the ready intervals of a job (common/ready_intervals.h), which is never worse. No bound depends
@@ -53,8 +56,9 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
  * bounds. */
 int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core,
-                                 const uint8_t *sm, int64_t sms, int64_t cpus, bool busy, int paper,
-                                 bool split, gs_analysis_common_answer_t *answer);
+                                 const uint8_t *sm, const uint8_t *apart, int64_t sms, int64_t cpus,
+                                 bool busy, int paper, bool split,
+                                 gs_analysis_common_answer_t *answer);
 
 /* Parts of the test for the allocators. order, sums and chain must be filled. */
 
@@ -88,7 +92,7 @@ void gs_analysis_partitioned_stgm_set_busy_blocking(gs_analysis_partitioned_stgm
                                                     int64_t copy, int64_t chain);
 
 /* Sets up the recurrence of the member at that place. response: W of the higher-priority members,
- * by task; not used in busy mode. */
+ * by task; in busy mode only for tasks that are apart from others. */
 void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *self,
                                              const gs_host_tasks_t *hosts,
                                              const gs_analysis_partitioned_stgm_core_t *core,

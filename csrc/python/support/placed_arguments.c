@@ -38,8 +38,14 @@ static bool read_arrays(gs_python_placed_t *self, const gs_python_placed_given_t
          !gs_python_length(self->server, "server", 0, self->hosts.sets))) {
         return false;
     }
-    return given->gpu_priority == Py_None ||
-           (self->gpu_priority = read_rows(self, given->gpu_priority, "gpu_priority")) != NULL;
+    if (given->gpu_priority != Py_None &&
+        (self->gpu_priority = read_rows(self, given->gpu_priority, "gpu_priority")) == NULL) {
+        return false;
+    }
+    return given->apart == Py_None ||
+           ((self->apart = gs_python_array(given->apart, "apart", 2, NPY_UINT8)) != NULL &&
+            gs_python_length(self->apart, "apart", 0, self->hosts.n) &&
+            gs_python_length(self->apart, "apart", 1, self->hosts.n));
 }
 
 bool gs_python_placed_init(gs_python_placed_t *self, const gs_python_placed_given_t *given,
@@ -82,6 +88,7 @@ void gs_python_placed_free(gs_python_placed_t *self)
     Py_CLEAR(self->sm);
     Py_CLEAR(self->server);
     Py_CLEAR(self->gpu_priority);
+    Py_CLEAR(self->apart);
     gs_python_hosts_free(&self->hosts);
     gs_python_call_free(&self->call);
 }
@@ -95,6 +102,7 @@ gs_analysis_placed_place_t gs_python_placed_at(const gs_python_placed_t *self, n
         .sm = sm == NULL ? NULL : sm + row * self->options.sms,
         .server = self->server == NULL ? self->options.cpus : gs_python_i64(self->server)[set],
         .gpu_priority = self->gpu_priority == NULL ? NULL : gs_python_i64(self->gpu_priority) + row,
+        .apart = self->apart == NULL ? NULL : (const uint8_t *)PyArray_DATA(self->apart),
     };
 }
 

@@ -12,6 +12,7 @@ typedef struct {
     PyArrayObject *sm;           /* uint8 (N, n, M), or NULL */
     PyArrayObject *server;       /* (N,), or NULL */
     PyArrayObject *gpu_priority; /* (N, n), or NULL */
+    PyArrayObject *apart;        /* uint8 (n, n), of all sets, or NULL */
     const gs_analysis_placed_method_t *method;
     gs_analysis_placed_options_t options;
     gs_analysis_placed_test_t test;
@@ -19,7 +20,7 @@ typedef struct {
 
 /* Arguments as they come from Python: those of the functions that run a placed test. */
 typedef struct {
-    PyObject *hosts, *core, *sm, *server, *gpu_priority, *stop;
+    PyObject *hosts, *core, *sm, *server, *gpu_priority, *apart, *stop;
     const char *way;
     long long cpus, sms, timeslice, context_switch, update_cost, server_overhead;
     int mode, variant, fixed_point, stall, jitter;
@@ -27,7 +28,8 @@ typedef struct {
 
 /* Their addresses for gs_python_parse: the arrays first, the options last. */
 #define GS_PYTHON_PLACED_ARRAYS_AT(given)                                                          \
-    &(given)->hosts, &(given)->core, &(given)->sm, &(given)->server, &(given)->gpu_priority
+    &(given)->hosts, &(given)->core, &(given)->sm, &(given)->server, &(given)->gpu_priority,       \
+        &(given)->apart
 #define GS_PYTHON_PLACED_OPTIONS_AT(given)                                                         \
     &(given)->way, &(given)->cpus, &(given)->sms, &(given)->mode, &(given)->variant,               \
         &(given)->fixed_point, &(given)->timeslice, &(given)->context_switch,                      \
