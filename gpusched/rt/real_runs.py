@@ -28,7 +28,12 @@ from gpusched.deploy.deployment import HIGHEST
 from gpusched.deploy.program_files import locks_of, refuse_program
 from gpusched.io.run_log import EVENTS, RunLog, read_run_log
 from gpusched.model.answer import Times
+from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.schedule import Schedule
+from gpusched.model.schedule_file import places_of
+from gpusched.model.views.derived_view import runs_on_cpu
 from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import CopyIn, CopyOut
 from gpusched.model.workload.time_units import Time, as_time, in_ticks, time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.rt.kept_answer import Kept, kept
@@ -42,7 +47,7 @@ __all__ = ["Execution", "execute"]
 
 _LEAD = 50_000_000  # ns, from the start of the threads to the first release
 _SHARINGS = ("free", "locked", "served", "planned")
-_KERNEL = 2  # kind of an item
+_COPY, _KERNEL = 1, 2  # kinds of items
 _MOST_EVENTS = 1 << 22  # of a thread
 _TIMES = ("release", "acquire", "complete", "frame", "frame_done", "miss", "abort", "cpu")
 _PERCENTILES = (50, 99)
@@ -450,23 +455,50 @@ class _Run:
         ]
 
     def _kernels(self) -> list[int]:
-        """For each item of the machine, the number of the schedule's kernel that it belongs to."""
+        """For each item of the machine, the number of the schedule's kernel that it belongs to.
+
+        Copies between kernels belong to the next one. Those before and behind the kernels do so
+        where the frames have time for them; otherwise the thread of the task runs them.
+        """
         kinds, begin = self._column("item_kind").tolist(), self._column("item_begin").tolist()
         found = [-1] * len(kinds)
-        if not self.plan.played:
+        schedule = self.answer.schedule if self.plan.played else None
+        if schedule is None:
             return found
         for i, name in enumerate(self.workload.names):
-            mine = [k for k in range(begin[i], begin[i + 1]) if kinds[k] == _KERNEL]
-            if mine and mine[-1] - mine[0] + 1 != len(mine):
-                raise NotApplicable(
-                    f"{named(name)}: got copies between kernels, expected none: the player "
-                    "launches the kernels of a job one after the other"
-                )
-            sizes = self.answer.units.get(name, (1,) * len(mine))
+            mine = range(begin[i], begin[i + 1])
+            kernels = [k for k in mine if kinds[k] == _KERNEL]
+            if name not in schedule.tasks.name or not kernels:
+                continue
+            sizes = self.answer.units.get(name) or (1,) * _planned(schedule, name)
+            if len(sizes) == 1:  # all kernels of a job are one
+                sizes = (len(kernels),)
             units = [unit for unit, size in enumerate(sizes) for _ in range(size)]
-            for k, unit in zip(mine, units, strict=True):
-                found[k] = unit
+            if len(units) != len(kernels):
+                raise NotApplicable(
+                    f"{named(name)}: got {len(kernels)} kernels, expected {len(units)} as in the "
+                    "schedule"
+                )
+            first, last = kernels[0], kernels[-1]
+            if self._has_time_for_copies(i, schedule):
+                copies = [k for k in mine if kinds[k] == _COPY]
+                first, last = min([first, *copies]), max([last, *copies])
+            for k in range(first, last + 1):
+                before = sum(kernel < k for kernel in kernels)
+                found[k] = units[min(before, len(units) - 1)]
         return found
+
+    def _has_time_for_copies(self, i: int, schedule: Schedule) -> bool:
+        """Whether the frames of a job are as long as its kernels and copies together."""
+        task, answer = self.answer.workload[i], self.answer
+        tasks = schedule.tasks
+        rows = tasks.rows if isinstance(tasks, KernelChains) else tasks
+        own = [of == tasks.name.index(task.name) for of, _ in places_of(schedule)]
+        planned = int(rows.wcet[own].sum())
+        copies = sum(part.time * part.repeat for part in task.segments if _is_copy(part))
+        times = answer.workload.kernel_times(answer.platform)[i]
+        kernels = sum(of.time * of.kernel.repeat for of in times if of is not None)
+        return bool(planned >= (copies + kernels) * answer.grain)
 
     def _column(self, name: str) -> Int64Array:
         found = self.model.columns[name]
@@ -485,6 +517,17 @@ class _Run:
                 f"most {_MOST_EVENTS}"
             )
         return size
+
+
+def _is_copy(part: Any) -> bool:
+    """Whether a segment is a copy by an engine."""
+    return isinstance(part, (CopyIn, CopyOut)) and not runs_on_cpu(part)
+
+
+def _planned(schedule: Schedule, name: str) -> int:
+    """Kernels of a job of a task in a schedule."""
+    task = schedule.tasks.name.index(name)
+    return sum(of == task for of, _ in places_of(schedule))
 
 
 def _shrunk(log: RunLog, stretch: int) -> RunLog:
