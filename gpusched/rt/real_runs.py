@@ -159,14 +159,19 @@ class Execution(Tabular, Frozen):
             f"{plural(len(self.name), 'task')}>"
         )
 
-    def __str__(self) -> str:
-        how = "fixed priorities" if self.realtime else "without fixed priorities"
+    @property
+    def how(self) -> str:
+        """A sentence on threads, CPUs and times."""
+        priorities = "with" if self.realtime else "without"
         slow = "" if self.stretch == 1 else f", {self.stretch} times slower"
         return (
-            f"{self.kept()}\n\nThreads with {how} on {plural(len(self.cpus), 'CPU')}{slow}, a "
-            f"stand-in GPU in real time; a thread that slept woke up to "
+            f"Threads {priorities} fixed priorities on {plural(len(self.cpus), 'CPU')}{slow}, a "
+            f"stand-in for the GPU in real time; a thread that only slept woke up to "
             f"{time_with_unit(self.delay, 1)} late."
-        ).replace("Threads with without", "Threads without")
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kept()}\n\n{self.how}"
 
 
 def execute(

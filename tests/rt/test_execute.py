@@ -7,15 +7,19 @@ stand-in GPU and the CPU time do not depend on it.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import refused
+from commands import run as command
 
 import gpusched as gs
 
@@ -242,7 +246,7 @@ def test_slow_motion() -> None:
     assert abs(second - first - 100 * MS) <= 1
 
 
-def test_a_run_has_its_numbers(tmp_path: Any) -> None:
+def test_a_run_has_its_numbers(tmp_path: Path) -> None:
     run = gs.rt.execute(tasks_of(), MACHINE, "mpcp", jobs=2)
     assert [len(run.responses(name)) for name in "ab"] == [4, 2]
     assert run.percentile(100).tolist() == [run.responses(name).max() for name in "ab"]
@@ -251,11 +255,27 @@ def test_a_run_has_its_numbers(tmp_path: Any) -> None:
     assert list(frame.columns) == ["task", "jobs", "P50", "P99", "worst", "bound"]
     assert frame["jobs"].tolist() == [4, 2]
     assert repr(run) == "<Execution: mpcp (suspend); 6 jobs of 2 tasks>"
-    assert "stand-in GPU in real time" in str(run)
+    assert "stand-in for the GPU in real time" in str(run)
     run.log.to_chrome_trace(tmp_path / "trace.json")
     assert (tmp_path / "trace.json").stat().st_size > 0
     with pytest.raises(KeyError, match="task: got 'c'"):
         run.responses("c")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    tasks_of().save(tmp_path / "program.toml")
+    given = ("execute", "program.toml", "--gpu", "AGX Orin", "--cpus", "1", "--jobs", "1")
+    files = ("--log", "run.gslog", "--trace", "trace.json")
+    done = command(tmp_path, *given, "--way", "mpcp", "--tolerance", "1000s", *files)
+    assert done.returncode == 0, done
+    assert "mpcp (suspend): kept. 3 jobs kept their bounds" in done.stdout
+    assert len(gs.io.read_run_log(tmp_path / "run.gslog").of("complete")) == 3
+    assert (tmp_path / "trace.json").stat().st_size > 0
+    done = command(tmp_path, *given, "--way", "mpcp", "--tolerance", "1000s", "--json")
+    assert json.loads(done.stdout)["verdict"] == "kept"
+    done = command(tmp_path, *given, "--way", "time_slices", "--timeslice", "2ms")
+    assert done.returncode == 3 and "the stand-in GPU has no time slices" in done.stdout
+    assert "stretch: got 0" in refused(tmp_path, *given, "--way", "mpcp", "--stretch", 0)
 
 
 def held() -> tuple[int, int, int]:
@@ -362,13 +382,13 @@ def opened() -> tuple[Any, dict[str, Any]]:
         ("kernel", [0], "kernel"),
     ],
 )
-def test_hostile_arguments_of_the_core(name: str, value: Any, text: str, tmp_path: Any) -> None:
+def test_hostile_arguments_of_the_core(name: str, value: Any, text: str, tmp_path: Path) -> None:
     simulation, arguments = opened()
     with pytest.raises(ValueError, match=text):
         simulation.execute(str(tmp_path / "log"), ("a", "b"), **{**arguments, name: value})
 
 
-def test_the_core_passes_errors_of_the_runtime_on(tmp_path: Any) -> None:
+def test_the_core_passes_errors_of_the_runtime_on(tmp_path: Path) -> None:
     for more, text in (
         ({"cpu": np.array([2**20, 0])}, "cpu: "),
         ({"events": 1000}, "events: got 1000, expected a power of 2"),
