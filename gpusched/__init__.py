@@ -32,7 +32,7 @@ Methods:
     gs.deployable(way, gpu)           what a way of sharing the GPU needs, and what it assumes
     gs.recipe(answer)                 the steps and files with which its program runs
     gs.kept(answer, log)              compares the recorded run of a program with its bounds
-    gs.rt                             runtime library for programs in C and C++
+    gs.rt                             runs a workload for real (execute); library for C and C++
 
 ``gs.io`` reads traces of programs, and ``gs.cuda`` measures and plays schedules on the GPUs of this
 machine. All times are whole numbers of ticks. You choose the length of a tick; times that are

@@ -141,6 +141,25 @@ void gs_rt_log_event_at(gs_rt_log_t *log, int64_t t, int kind, int task, int64_t
 int64_t gs_rt_cpu_time(void);
 void gs_rt_log_close(gs_rt_log_t *log);
 
+/* Jobs of a periodic task ---------------------------------------------------------------------- */
+
+typedef struct {
+    int task;              /* its index in the log */
+    int64_t first, period; /* the first release, and ns between two */
+    int64_t deadline;      /* from a release */
+    int64_t jobs;          /* their number; 0: until stopped */
+    gs_rt_log_t *log;      /* or NULL */
+    void *arg;
+    /* Runs a job: GS_RT_OK, GS_RT_STOPPED to end the loop, or a negative number. *waited: CPU time
+     * that it spent in busy waits, which the log does not count as work; 0 unless it is set. */
+    int (*run)(void *arg, const gs_rt_job_t *job, int64_t *waited);
+    int (*stopped)(void *arg); /* looked at every 20 ms in waits for releases; NULL: never */
+} gs_rt_jobs_t;
+
+/* Runs the jobs in the calling thread, each from its release on, or behind the one before it. Logs
+ * their releases, CPU times, completions and lateness. */
+int gs_rt_jobs_run(const gs_rt_jobs_t *jobs);
+
 /* Lock on the GPU, across threads and processes (Linux) --------------------------------------- */
 /* Its processes are those of one user and of one PID namespace: containers share the host's, or
  * that of one of them. */

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched.cli.command_parts import Refusal, columns, duration
+
+if TYPE_CHECKING:
+    from gpusched.rt.kept_answer import Kept
 
 _STATUS = {"kept": 0, "bound exceeded": 1, "condition broken": 3}
 
@@ -36,7 +39,6 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpusched.comparison.documents import json_text
     from gpusched.comparison.workload_answer import WorkloadAnswer
     from gpusched.io.run_log import read_run_log
     from gpusched.model.schedule import Schedule
@@ -56,7 +58,14 @@ def run(options: argparse.Namespace) -> int:
     found = kept(answer, log, tolerance=tolerance)
     if options.trace is not None:
         log.to_chrome_trace(options.trace)
-    if options.json:
+    return report(found, json=options.json)
+
+
+def report(found: Kept, *, json: bool) -> int:
+    """Print a verdict, as text or one JSON document; the exit code."""
+    from gpusched.comparison.documents import json_text
+
+    if json:
         document = {
             "verdict": found.verdict,
             "label": found.label,
@@ -79,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     return _STATUS[found.verdict]
 
 
-def _rows(found: Any) -> list[tuple[str, int, int | None, int | None]]:
+def _rows(found: Kept) -> list[tuple[str, int, int | None, int | None]]:
     table = found._table()
     return list(
         zip(

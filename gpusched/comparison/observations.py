@@ -54,7 +54,7 @@ from gpusched.comparison.kernels_by_time import (
     filled,
     open_shapes,
 )
-from gpusched.comparison.machine_models import INSIDE
+from gpusched.comparison.machine_models import INSIDE, machine_model
 from gpusched.comparison.machine_runs import (
     PLANNED,
     MachineChoices,
@@ -79,6 +79,7 @@ from gpusched.comparison.simulation_lengths import (
 from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading
+from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.answer import missing
 from gpusched.model.workload.periodic_task import Task
@@ -88,13 +89,13 @@ from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.arguments.run_arguments import gap_share
 from gpusched.simulate.machine_result import MachineRun
-from gpusched.simulate.machine_run import MachineStack
+from gpusched.simulate.machine_run import MachineModel, MachineStack
 from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:
     from gpusched.comparison.instances.instance_runs import InstanceRuns
 
-__all__ = ["Draws", "Watch", "draws_of", "observe", "observed", "stacked"]
+__all__ = ["Draws", "Watch", "deployed_machine", "draws_of", "observe", "observed", "stacked"]
 
 _PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
 
@@ -579,6 +580,22 @@ def _deployed(
     if watch.draws is not None:
         choices = replace(choices, arguments=choices.arguments | _drawn(models, watch.draws))
     return models, choices, until
+
+
+def deployed_machine(workload: Workload, answer: WorkloadAnswer) -> tuple[MachineModel, int]:
+    """The machine under the deployment of an answer, and its ticks in one of the workload's.
+
+    It has no releases: its programs, its places of tasks and its GPU are for an execution.
+    """
+    way = as_way(answer.way)
+    request = Request(answer.options, answer=answer)
+    inner = _inner_of(way, request)
+    models = DerivedModels(workload, answer.platform)
+    models = models.refined(way.name, test=way.name == "mig", within=inner)
+    models, choices, _ = _deployed(models, way, request, Watch(until=1))
+    none: dict[str, Any] = {"table": None, "repeat": None, "releases": [()] * len(workload)}
+    arguments = {**choices.arguments, **none, "jitter": False}
+    return machine_model(models, way.name, until=1, **arguments), models.grain
 
 
 def _drawn(models: DerivedModels, draws: Draws) -> dict[str, Any]:

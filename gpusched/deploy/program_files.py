@@ -8,7 +8,7 @@ from gpusched._support.text import named
 from gpusched._version import __version__
 from gpusched.deploy.deployment import Deployment, Place
 
-__all__ = ["PLANS", "program_files", "refuse_program"]
+__all__ = ["PLANS", "locks_of", "program_files", "refuse_program"]
 
 PLANS = ("edf_serial", "edf_parallel", "pbs")
 _FOLDER = Path(__file__).with_name("program")
@@ -51,7 +51,7 @@ def literal(text: str) -> str:
     return f'"{"".join(plain)}"'
 
 
-def _locks(plan: Deployment) -> dict[str, int]:
+def locks_of(plan: Deployment) -> dict[str, int]:
     """The lock of each task that takes one: that of the GPU, or that of its green context."""
     users = [place for place in plan.places if place.urgency]
     if plan.way in ("mpcp", "fmlp_plus"):
@@ -64,7 +64,7 @@ def _locks(plan: Deployment) -> dict[str, int]:
 
 def _tasks(plan: Deployment, planned: tuple[str, ...]) -> str:
     """The header with all numbers."""
-    locks = _locks(plan)
+    locks = locks_of(plan)
     places = sorted(
         plan.places,
         key=lambda one: planned.index(one.name) if one.name in planned else len(planned),

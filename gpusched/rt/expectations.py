@@ -7,6 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from gpusched._support.arguments import instance
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_runs import chosen_cores
 from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick, known_at
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
@@ -23,6 +25,7 @@ class Facts:
 
     ``bound``: of the response. ``cpu``: CPU time of a job. ``segments``: length of each GPU
     segment, while no other task uses the GPU. ``priority``: a smaller number is more urgent.
+    ``core``: that of its thread.
     """
 
     bound: int | None
@@ -31,6 +34,7 @@ class Facts:
     cpu: int | None = None
     segments: tuple[int, ...] | None = None
     priority: int | None = None
+    core: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,9 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
     tick = Fraction(answer.workload.tick_ns)
     segments = _segments(answer)
     priorities = _priorities(answer)
+    cores: list[int] | list[None] = [None] * len(answer.workload)
+    if not as_way(answer.way).global_edf:
+        cores = chosen_cores(DerivedModels(answer.workload, answer.platform), answer.way, answer)
     facts = {}
     for i, task in enumerate(answer.workload):
         response = known_at(answer.response, i) if answer.bounded[i] else None
@@ -86,6 +93,7 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
             cpu=int(sum(part.time * part.repeat for part in work) * tick),
             segments=segments.get(task.name),
             priority=priorities.get(task.name),
+            core=cores[i],
         )
     schedule = answer.schedule
     plan = None

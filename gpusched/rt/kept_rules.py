@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from gpusched._support.text import clip, plural
 from gpusched.io.run_log import EVENTS, NO_TASK, RunLog
@@ -170,6 +171,7 @@ def _jobs(log: RunLog, expected: Expectations, jobs: JobTimes, tol: int) -> Iter
     for name, job in jobs.release:
         of_task[name].append(job)
     ends = jobs.complete
+    delayed = _Delays(expected, jobs)
     for name, facts in expected.facts.items():
         numbers = sorted(of_task[name])
         done = [job for job in numbers if (name, job) in ends]
@@ -188,7 +190,7 @@ def _jobs(log: RunLog, expected: Expectations, jobs: JobTimes, tol: int) -> Iter
                 else:
                     yield from _response(key, jobs.last - since, facts, tol, "at least ")
             late = jobs.woken[key] - since - facts.jitter
-            if late > tol:
+            if late > tol and not delayed.explains(key, tol):
                 seen = f"released {ns(jobs.woken[key] - since)} after its arrival"
                 limit = f"the workload says at most {ns(facts.jitter)}"
                 yield _finding("release jitter", key, late, 0, seen, limit)
@@ -200,6 +202,41 @@ def _jobs(log: RunLog, expected: Expectations, jobs: JobTimes, tol: int) -> Iter
                 yield _finding("CPU time", key, jobs.cpu[key], facts.cpu, seen, limit)
         if facts.period is not None:
             yield from _releases(name, numbers, jobs, facts.period, tol)
+
+
+class _Delays:
+    """Jobs by core, for threads that woke late because others of their core had it."""
+
+    def __init__(self, expected: Expectations, jobs: JobTimes) -> None:
+        self.facts, self.jobs = expected.facts, jobs
+        self.spans: dict[int, list[tuple[int, int, Job]]] = defaultdict(list)
+        self.latest: dict[int, list[int]] = {}  # completion of the spans up to each
+        for key, since in jobs.release.items():
+            facts = expected.facts.get(key[0])
+            if facts is not None and facts.core is not None:
+                end = jobs.complete.get(key, jobs.last)
+                self.spans[facts.core].append((since, end, key))
+        for core, spans in self.spans.items():
+            spans.sort()
+            self.latest[core] = list(accumulate((end for _, end, _ in spans), max))
+
+    def explains(self, key: Job, tol: int) -> bool:
+        """Whether jobs of other tasks on the core of a job were open until it woke."""
+        facts, since, woken = self.facts[key[0]], self.jobs.release[key], self.jobs.woken[key]
+        free = since + facts.jitter
+        if facts.core is None:
+            return False
+        spans = self.spans[facts.core]
+        at = bisect_left(spans, (woken,)) - 1
+        open_then = []
+        while at >= 0 and self.latest[facts.core][at] > free:
+            begin, end, other = spans[at]
+            if other[0] != key[0]:
+                open_then.append((begin, end))
+            at -= 1
+        for begin, end in reversed(open_then):
+            free = max(free, end) if begin <= free + tol else free
+        return woken - free <= tol
 
 
 def _response(job: Job, took: int, facts: Facts, tol: int, least: str = "") -> Iterator[Finding]:

@@ -436,6 +436,56 @@ static void logs(const char *path)
     unlink(path);
 }
 
+/* Jobs of a task, of which some stop the loop. */
+typedef struct {
+    int64_t release[8], deadline[8];
+    int count, stop_at, fail_at, looks;
+} jobs_t;
+
+static int run_job(void *arg, const gs_rt_job_t *job, int64_t *waited)
+{
+    jobs_t *jobs = arg;
+    MU_CHECK(job->task == 2 && job->job == jobs->count && *waited == 0);
+    jobs->release[jobs->count] = job->release;
+    jobs->deadline[jobs->count++] = job->deadline;
+    return jobs->count == jobs->fail_at ? -9 : jobs->count == jobs->stop_at ? GS_RT_STOPPED : 0;
+}
+
+static int is_stopped(void *arg)
+{
+    return ++((jobs_t *)arg)->looks > 2;
+}
+
+static void loops(gs_rt_log_t *log)
+{
+    jobs_t jobs = {.count = 0};
+    int64_t first = gs_rt_now() + MS;
+    gs_rt_jobs_t loop = {2, first, 2 * MS, 3 * MS, 4, log, &jobs, run_job, NULL};
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_OK && jobs.count == 4);
+    for (int k = 0; k < 4; k++) {
+        MU_CHECK(jobs.release[k] == first + k * 2 * MS);
+        MU_CHECK(jobs.deadline[k] == jobs.release[k] + 3 * MS);
+    }
+    jobs = (jobs_t){.stop_at = 2};
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_STOPPED && jobs.count == 2);
+    jobs = (jobs_t){.fail_at = 3};
+    loop.log = NULL;
+    MU_CHECK(gs_rt_jobs_run(&loop) == -9 && jobs.count == 3);
+    jobs = (jobs_t){.count = 0};
+    loop.jobs = 0;
+    loop.first = gs_rt_now() + INT64_C(3600000) * MS;
+    loop.stopped = is_stopped;
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_STOPPED && jobs.count == 0 && jobs.looks == 3);
+    loop.period = 0;
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_ERR_VALUE && strstr(gs_rt_error(), "got 0") != NULL);
+    loop.period = 1;
+    loop.jobs = -1;
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_ERR_VALUE && strstr(gs_rt_error(), "got -1") != NULL);
+    loop.jobs = 1;
+    loop.run = NULL;
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_ERR_VALUE && strstr(gs_rt_error(), "run") != NULL);
+}
+
 int main(void)
 {
     char path[64];
@@ -453,6 +503,7 @@ int main(void)
     refused_plans();
     serves(log);
     ticks();
+    loops(log);
     gs_rt_log_close(log);
     logs(path);
     return MU_END();

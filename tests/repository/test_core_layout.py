@@ -23,6 +23,7 @@ LAYERS = {
     "io": {"core", "model"},
     "cuda": {"core", "model"},
     "rt": {"core", "io"},
+    "execute": {"core", "model", "simulate", "rt"},
     "ways": {"core", "model", "pbs", "analysis", "simulate"},
     "python": {
         "core",
@@ -34,6 +35,7 @@ LAYERS = {
         "io",
         "cuda",
         "rt",
+        "execute",
         "ways",
     },
 }

@@ -1,7 +1,7 @@
 /* The simulator of a whole machine for Python: a handle that is run in slices. */
 #include "python/support/gpu_arguments.h"
+#include "python/support/machine_handle.h"
 #include "python/support/parameters.h"
-#include "python/support/simulation_handle.h"
 #include "simulate/machine/machine_stack.h"
 
 /* The arrays of a machine; what the core reads points into them. */
@@ -585,8 +585,15 @@ static PyObject *machine_slices(PyObject *object, PyObject *Py_UNUSED(none))
     return gs_python_simulation_result(object, slices_of);
 }
 
+gs_simulate_machine_t *gs_python_machine_of(gs_python_simulation_t *simulation)
+{
+    simulation_t *self = (simulation_t *)(void *)simulation;
+    return self->runs == 0 ? &self->sim : NULL;
+}
+
 static PyMethodDef type_methods[] = {
     GS_PYTHON_FUNCTION("run", gs_python_simulation_run),
+    GS_PYTHON_FUNCTION("execute", gs_python_machine_execute),
     {"result", machine_result, METH_NOARGS, machine_result_doc},
     {"stack", machine_stack, METH_NOARGS, machine_stack_doc},
     {"jobs", machine_jobs, METH_NOARGS, machine_jobs_doc},

@@ -51,9 +51,7 @@ void gs_python_simulation_dealloc(PyObject *handle)
     gs_python_handle_free(handle);
 }
 
-/* The simulation of a handle, for this thread alone until it is given back, or NULL with an
- * exception. */
-static gs_python_simulation_t *take(PyObject *handle)
+gs_python_simulation_t *gs_python_simulation_take(PyObject *handle)
 {
     gs_python_simulation_t *self = gs_python_handle_value(handle);
     if (atomic_flag_test_and_set(&self->busy)) {
@@ -63,19 +61,19 @@ static gs_python_simulation_t *take(PyObject *handle)
     return self;
 }
 
-static void give(gs_python_simulation_t *self)
+void gs_python_simulation_give(gs_python_simulation_t *self)
 {
     atomic_flag_clear(&self->busy);
 }
 
 PyObject *gs_python_simulation_result(PyObject *handle, gs_python_result_t *result)
 {
-    gs_python_simulation_t *self = take(handle);
+    gs_python_simulation_t *self = gs_python_simulation_take(handle);
     if (self == NULL) {
         return NULL;
     }
     PyObject *value = result(handle, self);
-    give(self);
+    gs_python_simulation_give(self);
     return value;
 }
 
@@ -158,7 +156,7 @@ PyObject *gs_python_simulation_run(PyObject *handle, PyObject *const *args, Py_s
                         "steps and states: expected a positive number and one of at least 0");
         return NULL;
     }
-    gs_python_simulation_t *self = take(handle);
+    gs_python_simulation_t *self = gs_python_simulation_take(handle);
     if (self == NULL) {
         return NULL;
     }
@@ -169,6 +167,6 @@ PyObject *gs_python_simulation_run(PyObject *handle, PyObject *const *args, Py_s
         result = run(self, gs_python_handle_module(handle), &call, steps);
         gs_python_call_free(&call);
     }
-    give(self);
+    gs_python_simulation_give(self);
     return result;
 }

@@ -55,6 +55,11 @@ PyObject *gs_python_simulation_run(PyObject *handle, PyObject *const *args, Py_s
                                    PyObject *kwnames);
 extern const char gs_python_simulation_run_doc[];
 
+/* The simulation of a handle, for this thread alone until it is given back, or NULL with an
+ * exception. */
+gs_python_simulation_t *gs_python_simulation_take(PyObject *handle);
+void gs_python_simulation_give(gs_python_simulation_t *self);
+
 /* The value of `result` for a simulation, which no other thread uses meanwhile, or NULL with an
  * exception. */
 typedef PyObject *gs_python_result_t(PyObject *handle, void *simulation);

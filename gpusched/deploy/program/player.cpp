@@ -58,7 +58,38 @@ static int run_cpu(int index, int phase)
     return phase;
 }
 
-// planned: index in the plan, or -1. The thread ends with the player, or after its jobs.
+struct Thread { // of a task; planned: index in the plan, or -1
+    int index, planned;
+};
+
+static int run_job(void *arg, const gs_rt_job_t *job, int64_t *)
+{
+    const auto *self = static_cast<Thread *>(arg);
+    const Task &task = TASKS[self->index];
+    int phase = run_cpu(self->index, 0);
+    if (self->planned < 0) {
+        return GS_RT_OK;
+    }
+    int status = gs_rt_player_ready(player, self->planned, job->job);
+    if (status == GS_RT_OK) {
+        status = gs_rt_player_done(player, self->planned, job->job, INT64_MAX);
+    }
+    if (status == GS_RT_STOPPED || status < 0) {
+        return GS_RT_STOPPED;
+    }
+    while (phase < task.phases && PHASES[task.first_phase + phase].gpu) {
+        phase++;
+    }
+    run_cpu(self->index, phase);
+    return GS_RT_OK;
+}
+
+static int is_over(void *)
+{
+    return over;
+}
+
+// The thread ends with the player, or after its jobs.
 static void run_task(int index, int planned, int64_t first, int64_t jobs, bool *failed)
 {
     const Task &task = TASKS[index];
@@ -68,29 +99,18 @@ static void run_task(int index, int planned, int64_t first, int64_t jobs, bool *
         gs_rt_player_stop(player);
         return;
     }
-    gs_rt_timer_t timer;
-    gs_rt_timer_start(&timer, first + task.offset, task.period);
-    for (int64_t job = 0; !over && (jobs == 0 || job < jobs); job++) {
-        gs_rt_timer_wait(&timer, 0, 0);
-        const int64_t release = timer.next - timer.period, used = gs_rt_cpu_time();
-        gs_rt_log_event(logged, GS_RT_EV_RELEASE, index, job, release);
-        int phase = run_cpu(index, 0);
-        if (planned >= 0) {
-            if (gs_rt_player_ready(player, planned, job) != GS_RT_OK) {
-                return;
-            }
-            const int end = gs_rt_player_done(player, planned, job, INT64_MAX);
-            if (end == GS_RT_STOPPED || end < 0) {
-                return;
-            }
-            while (phase < task.phases && PHASES[task.first_phase + phase].gpu) {
-                phase++;
-            }
-            run_cpu(index, phase);
-        }
-        gs_rt_log_event(logged, GS_RT_EV_CPU, index, job, gs_rt_cpu_time() - used);
-        gs_rt_log_event(logged, GS_RT_EV_COMPLETE, index, job, release + task.deadline);
-    }
+    Thread self = {index, planned};
+    gs_rt_jobs_t loop{};
+    loop.task = index;
+    loop.first = first + task.offset;
+    loop.period = task.period;
+    loop.deadline = task.deadline;
+    loop.jobs = jobs;
+    loop.log = logged;
+    loop.arg = &self;
+    loop.run = run_job;
+    loop.stopped = is_over;
+    gs_rt_jobs_run(&loop);
 }
 
 // The log has the tasks of the plan first, so that their indices are those of the player.

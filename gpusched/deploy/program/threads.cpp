@@ -101,77 +101,74 @@ static bool run(Segment &segment, gs_rt_lock_t *lock, int slot, const gs_rt_job_
     return (!boost || gs_rt_thread(-1, task.fifo) >= 0) && good;
 }
 
-static bool run_job(int index, gpu_stream_t stream, gpu_mark_t *mark, gs_rt_lock_t *lock, int slot,
-                    const gs_rt_job_t &job)
+struct Thread { // of a task
+    int index;
+    gpu_stream_t stream;
+    gpu_mark_t mark;
+    gs_rt_lock_t *lock;
+    int slot;
+};
+
+static int run_job(void *arg, const gs_rt_job_t *job, int64_t *)
 {
-    const Task &task = TASKS[index];
-    const int64_t used = gs_rt_cpu_time();
+    auto *self = static_cast<Thread *>(arg);
+    const Task &task = TASKS[self->index];
     for (int phase = 0, cpu = 0, gpu = 0; phase < task.phases; phase++) {
         const Phase &part = PHASES[task.first_phase + phase];
         if (!part.gpu) {
-            cpu_work(index, cpu++, part.ns);
+            cpu_work(self->index, cpu++, part.ns);
             continue;
         }
-        Segment segment = {index, gpu++, stream, *mark, part.ns};
-        if (!run(segment, lock, slot, job)) {
-            return false;
+        Segment segment = {self->index, gpu++, self->stream, self->mark, part.ns};
+        if (!run(segment, self->lock, self->slot, *job)) {
+            std::fprintf(stderr, "%s: job %lld: %s\n", task.name, static_cast<long long>(job->job),
+                         gs_rt_error());
+            return GS_RT_ERR_WORK;
         }
-        *mark = segment.mark;
+        self->mark = segment.mark;
     }
-    const int64_t late = gs_rt_now() - job.deadline;
-    if (late > 0) {
-        gs_rt_log_event(logged, GS_RT_EV_MISS, index, job.job, late);
-    }
-    gs_rt_log_event(logged, GS_RT_EV_CPU, index, job.job, gs_rt_cpu_time() - used);
-    gs_rt_log_event(logged, GS_RT_EV_COMPLETE, index, job.job, job.deadline);
-    return true;
+    return GS_RT_OK;
 }
 
 static void run_task(int index, int64_t jobs, int64_t first, bool *failed)
 {
     const Task &task = TASKS[index];
-    gpu_stream_t stream = one_stream;
-    gpu_mark_t mark{};
-    gs_rt_lock_t *lock = nullptr;
-    int slot = -1;
+    Thread self = {index, one_stream, {}, nullptr, -1};
     *failed = true;
     if (task.uses_gpu) {
         if (gpu_enter() < 0) {
             return;
         }
         if (SHARING != ONE_STREAM &&
-            gpu_open_stream(task.stream_priority, task.group, &stream) < 0) {
+            gpu_open_stream(task.stream_priority, task.group, &self.stream) < 0) {
             return;
         }
-        if (prepare(index, stream) < 0) {
+        if (prepare(index, self.stream) < 0) {
             return;
         }
         if (task.lock >= 0) {
-            lock = locks[static_cast<size_t>(task.lock)];
+            self.lock = locks[static_cast<size_t>(task.lock)];
         }
     }
     if ((!dry && gs_rt_thread(task.cpu, task.fifo) < 0) ||
-        (lock != nullptr &&
-         gs_rt_lock_join(lock, task.urgency, dry || BOOSTED ? 0 : task.ceiling, &slot) < 0)) {
+        (self.lock != nullptr &&
+         gs_rt_lock_join(self.lock, task.urgency, dry || BOOSTED ? 0 : task.ceiling, &self.slot) <
+             0)) {
         std::fprintf(stderr, "%s: %s\n", task.name, gs_rt_error());
         return;
     }
-    gs_rt_timer_t timer;
-    gs_rt_timer_start(&timer, first + task.offset, task.period);
-    *failed = false;
-    for (int64_t number = 0; number < jobs && !*failed; number++) {
-        gs_rt_timer_wait(&timer, 0, 0);
-        const int64_t release = timer.next - timer.period;
-        const gs_rt_job_t job = {index, 0, number, release, release + task.deadline};
-        gs_rt_log_event(logged, GS_RT_EV_RELEASE, index, number, release);
-        if (!run_job(index, stream, &mark, lock, slot, job)) {
-            std::fprintf(stderr, "%s: job %lld: %s\n", task.name, static_cast<long long>(number),
-                         gs_rt_error());
-            *failed = true;
-        }
-    }
-    if (lock != nullptr) {
-        gs_rt_lock_leave(lock, slot);
+    gs_rt_jobs_t loop{};
+    loop.task = index;
+    loop.first = first + task.offset;
+    loop.period = task.period;
+    loop.deadline = task.deadline;
+    loop.jobs = jobs;
+    loop.log = logged;
+    loop.arg = &self;
+    loop.run = run_job;
+    *failed = jobs > 0 && gs_rt_jobs_run(&loop) < 0;
+    if (self.lock != nullptr) {
+        gs_rt_lock_leave(self.lock, self.slot);
     }
 }
 
