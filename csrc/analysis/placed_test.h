@@ -42,7 +42,7 @@ typedef struct {
     const uint8_t *sm;           /* stgm: n rows of options.sms bytes */
     int64_t server;              /* gpu_server: its core; cpus for one of its own */
     const int64_t *gpu_priority; /* gcaps: n, or NULL */
-    const uint8_t *apart;        /* mpcp, fmlp_plus, stgm: n rows of n bytes, nonzero for tasks that
+    const uint8_t *apart;        /* not of contexts: n rows of n bytes, nonzero for tasks that
                                     are never pending together (common/apart.h); or NULL */
 } gs_analysis_placed_place_t;
 

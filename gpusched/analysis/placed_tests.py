@@ -94,8 +94,8 @@ def placed_test(
 
     ``with_cores``: whether the tasks have cores. ``apart``: uint8 ``(n, n)``, nonzero for two tasks
     that are never pending together, of which the caller has a proof; the tests of locks in modes
-    suspend and busy and that of stgm take it. Raises ValueError for a way without such a test,
-    and for options that it does not have or that exclude each other.
+    suspend and busy, of the server and of stgm take it. Raises ValueError for a way without such a
+    test, and for options that it does not have or that exclude each other.
     """
     instance(hosts, HostTasks, "hosts")
     way = placed_way(way, **options)

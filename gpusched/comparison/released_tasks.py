@@ -95,7 +95,11 @@ def links_of(workload: Workload, hosts: HostTasks) -> Links | None:
 def takes_tasks_apart(way: Way) -> bool:
     """Whether the test of a way knows tasks that are never pending together."""
     sound = way.given.get("variant", "sound") == "sound"
-    return sound and way.name in ("mpcp", "fmlp_plus", "stgm") and way.given.get("mode") != "spin"
+    return (
+        sound
+        and way.name in ("mpcp", "fmlp_plus", "gpu_server", "stgm")
+        and way.given.get("mode") != "spin"
+    )
 
 
 def with_periods(hosts: HostTasks, links: Links | None) -> HostTasks:

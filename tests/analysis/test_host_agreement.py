@@ -167,19 +167,30 @@ def test_fmlp_plus(busy, paper, way):
     assert fine > 10 or QUICK
 
 
-@pytest.mark.parametrize("busy", [0, 1])
-@pytest.mark.parametrize("name", ["stgm", "mpcp", "fmlp_plus"])
+@pytest.mark.parametrize(
+    ("name", "busy"),
+    [
+        *((name, busy) for name in ("stgm", "mpcp", "fmlp_plus") for busy in (0, 1)),
+        ("gpu_server", 0),
+    ],
+)
 def test_tasks_that_are_never_pending_together(name, busy):
     rng, fine = random.Random(f"apart {name} {busy}"), 0
     for stack in stacks(f"apart {name} {busy}", 120, 3, 3, True):
         apart, (joint, split) = set_apart(rng, stack), rng.choice(WAYS)
-        sm = sm_sets(stack, 3) if name == "stgm" else None
-        answer = placed(stack, name, apart=apart, sm=sm, mode=busy, **bounds_by((joint, split)))
+        more = {"sm": sm_sets(stack, 3) if name == "stgm" else None}
+        eps, server = rng.randint(0, 3), rng.randint(0, 3)
+        if name == "gpu_server":
+            more |= {"server": np.full(len(stack), server), "server_overhead": eps}
+        bounds = bounds_by((joint, split))
+        answer = placed(stack, name, apart=apart, mode=busy, **more, **bounds)
         if name == "stgm":
             found = [ht.stgm(tasks, bool(busy), split=split) for tasks in stack]
         elif name == "mpcp":
             mode = ("suspend", "busy")[busy]
             found = [ht.mpcp(tasks, mode, 2, joint, split) for tasks in stack]
+        elif name == "gpu_server":
+            found = [ht.gpu_server(tasks, server, eps, 2, joint, split) for tasks in stack]
         else:
             found = [ht.fmlp_plus(tasks, bool(busy), "sound", 2, joint, split) for tasks in stack]
         same(answer, found)
@@ -193,7 +204,6 @@ def test_tasks_that_are_never_pending_together(name, busy):
         ("mpcp", {"mode": 2}),
         ("fmlp_plus", {"variant": 1}),
         ("stgm", {"variant": 1}),
-        ("gpu_server", {}),
         ("gcaps", {}),
     ],
 )

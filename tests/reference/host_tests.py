@@ -438,11 +438,13 @@ def gpu_server(tasks, server, eps=0, sms=None, joint=False, split=False):
     turn = [G[u] + tasks[u].eta * eps for u in range(n)]  # in the server's queue
 
     def low(i):
-        below = [u for u in range(n) if tasks[u].prio > tasks[i].prio and tasks[u].eta > 0]
+        near = beside(tasks, i)
+        below = [u for u in near if tasks[u].prio > tasks[i].prio and tasks[u].eta > 0]
         return most(max(tasks[u].g(k)) + eps for u in below)
 
     def urgent(i):
-        return [h for h in range(n) if tasks[h].prio < tasks[i].prio and tasks[h].eta > 0]
+        near = beside(tasks, i)
+        return [h for h in near if tasks[h].prio < tasks[i].prio and tasks[h].eta > 0]
 
     def jobs(i, window, known):
         bound = [known[h] if joint else tasks[h].T for h in range(n)]
@@ -465,7 +467,7 @@ def gpu_server(tasks, server, eps=0, sms=None, joint=False, split=False):
             one = request(i, known)
             if one is not None:
                 wait = min(wait, t.eta * one)
-        clients = [j for j in range(n) if j != i and tasks[j].eta > 0 and t.core == server]
+        clients = [j for j in beside(tasks, i) if tasks[j].eta > 0 and t.core == server]
         bound = [known[j] if joint else tasks[j].D for j in range(n)]
         others = [(work[j], bound[j], tasks[j].T) for j in clients]
         for h in hp(tasks, i):

@@ -24,7 +24,7 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = lock->order[earlier], period = test->hosts->period[h];
         const gs_analysis_common_sums_t *sums = &lock->sums[h];
-        if (sums->segments > 0) {
+        if (sums->segments > 0 && !gs_analysis_common_apart(lock->apart, lock->order[at], h)) {
             int64_t work = gs_analysis_common_saturating_add(
                 sums->gpu, gs_analysis_common_saturating_mul(sums->segments, test->overhead));
             int64_t response = test->joint ? lock->assumed[h] : period;
@@ -45,7 +45,9 @@ static int start_requests(const test_t *test, gs_analysis_common_recurrence_t *r
     int64_t lower = test->lock->most_lower[i];
     bool any = false;
     for (int64_t later = at + 1; later < test->lock->n && !any; later++) {
-        any = test->lock->sums[test->lock->order[later]].segments > 0;
+        int64_t l = test->lock->order[later];
+        any =
+            test->lock->sums[l].segments > 0 && !gs_analysis_common_apart(test->lock->apart, i, l);
     }
     lower = any ? gs_analysis_common_saturating_add(lower, test->overhead) : 0;
     add_requests(test, recurrence, at);
@@ -66,14 +68,11 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
-        int64_t h = lock->order[earlier], response = lock->assumed[h];
-        int64_t work = lock->sums[h].cpu;
-        if (test->core[h] != test->core[i]) {
+        int64_t h = lock->order[earlier], work = lock->sums[h].cpu;
+        if (test->core[h] != test->core[i] || gs_analysis_common_apart(lock->apart, i, h)) {
             continue;
         }
-        int64_t jitter =
-            gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments, response,
-                                      work, gs_host_tasks_jitter(test->hosts, h));
+        int64_t jitter = gs_analysis_partitioned_lock_test_jitter(lock, test->hosts, i, h, work);
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
                                           test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
@@ -87,7 +86,7 @@ static void add_server(const test_t *test, gs_analysis_common_recurrence_t *recu
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     for (int64_t j = 0; j < lock->n && test->core[i] == test->server; j++) {
         const gs_analysis_common_sums_t *sums = &lock->sums[j];
-        if (j != i && sums->segments > 0) {
+        if (j != i && sums->segments > 0 && !gs_analysis_common_apart(lock->apart, i, j)) {
             int64_t work = gs_analysis_common_saturating_add(
                 sums->copies,
                 gs_analysis_common_saturating_mul(
@@ -147,9 +146,6 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self
                                        const gs_analysis_partitioned_lock_options_t *options,
                                        gs_analysis_common_answer_t *answer)
 {
-    if (options->apart != NULL) { /* the server works for a job that has ended, too */
-        return gs_fail(ctx, GS_ERR_VALUE, "apart", -1, 1, "no tasks that are apart in this test");
-    }
     int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options);
     int64_t server = options->server, overhead = options->overhead;
     if (status == GS_OK && (server < 0 || server > options->cpus)) {

@@ -55,7 +55,7 @@ typedef struct {
     int64_t server;       /* the core of the server; cpus for one of its own */
     int64_t overhead;     /* of the server, ticks */
     const uint8_t *apart; /* n rows of n bytes: tasks that are never pending together (apart.h), of
-                             mpcp and fmlp_plus in their sound forms, not of spin; or NULL */
+                             in sound forms, not of spin; or NULL */
     int64_t take; /* number of the most urgent tasks that are solved, the others' R being their
                      own times (joint) or deadlines; 0: all */
 } gs_analysis_partitioned_lock_options_t;
