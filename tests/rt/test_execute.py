@@ -134,7 +134,14 @@ def test_a_way_keeps_its_answer(way: str, seed: int) -> None:
 def test_a_schedule_with_chains_and_copies() -> None:
     """Copies between kernels are in the frames; those around them are, or the task waits."""
     kernel = gs.Kernel("10ms", blocks=4, threads=64)
-    parts = [gs.CPU("1ms"), gs.CopyIn("1ms"), kernel, gs.CopyOut("2ms"), kernel, gs.CopyOut("1ms")]
+    parts: list[Any] = [
+        gs.CPU("1ms"),
+        gs.CopyIn("1ms"),
+        kernel,
+        gs.CopyOut("2ms"),
+        kernel,
+        gs.CopyOut("1ms"),
+    ]
     workload = gs.Workload(
         [gs.Task("a", "200ms", parts), gs.Task("b", "400ms", [kernel])], tick="us"
     )
@@ -158,7 +165,7 @@ def test_modes_of_waiting(mode: str) -> None:
 
 
 def tasks_of(*, kernel: str = "10ms", period: str = "100ms") -> gs.Workload:
-    parts = [gs.CPU("2ms"), gs.Kernel(kernel, blocks=16, threads=64)]
+    parts: list[Any] = [gs.CPU("2ms"), gs.Kernel(kernel, blocks=16, threads=64)]
     return gs.Workload(
         [gs.Task("a", period, parts), gs.Task("b", "200ms", parts, deadline="150ms")], tick="us"
     )

@@ -296,3 +296,30 @@ def test_the_command(tmp_path: Path) -> None:
     assert run(tmp_path, "kept", *arguments, "--tolerance", "1us").returncode == 0
     assert run(tmp_path, "kept", *arguments, "--tolerance", "1").returncode in (0, 2, 3)
     assert run(tmp_path, "kept", arguments[0], arguments[0]).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("cpus", "ends", "found"),
+    [
+        (1, [(0, 4 * MS)], set()),  # the other task has the core until then
+        (2, [(0, 4 * MS)], {"release jitter"}),  # another core
+        (1, [(0, 3 * MS)], {"release jitter"}),  # the core is free before
+        (1, [(0, MS), (2 * MS, 4 * MS)], {"release jitter"}),  # and in between
+        (1, [(0, 2 * MS), (2 * MS, 4 * MS)], set()),
+    ],
+)
+def test_a_thread_that_waits_for_its_core(
+    cpus: int, ends: list[tuple[int, int]], found: set[str]
+) -> None:
+    """It wakes when the jobs of other tasks on the core have ended, which is no release jitter."""
+    tasks = [gs.Task(name, "10ms", [gs.CPU("1ms")], core=i % cpus) for i, name in enumerate("ab")]
+    workload = gs.Workload([*tasks, gs.Task("c", "10ms", [kernel("1ms")], core=0)], tick="us")
+    answer = gs.analyze(workload, gs.Platform("Xavier", cpus=2), "mpcp")
+    made = Events(("a", "b", "c"))
+    for job, (begin, end) in enumerate(ends):
+        made.add(begin, "release", 0, job, begin)
+        made.add(end, "complete", 0, job)
+    made.add(4 * MS + 1000, "release", 1, 0, 1)
+    made.add(5 * MS, "complete", 1, 0)
+    rules = {f.rule for f in gs.kept(answer, made.log(), tolerance=1000).broken if f.task == "b"}
+    assert rules == found
