@@ -39,9 +39,9 @@ class Choice(Saved, Frozen):
     ... ], tick="us")
     >>> found = gs.choose(w, gs.Platform("AGX Orin", cpus=2), "green_contexts", what=["sms"])
     >>> found.verdict, found.platform.green_contexts
-    ('guaranteed', ((('camera',), 8), (('map',), 8)))
+    ('guaranteed', ((('camera',), 12), (('map',), 4)))
     >>> found.arguments
-    '--green-contexts camera=8,map=8'
+    '--green-contexts camera=12,map=4'
 
     `save` and `load` keep it in a file:
 
