@@ -17,6 +17,7 @@ Methods:
 
     gs.compare(workload, platform)    compares all ways of sharing the GPU
     gs.analyze, gs.observe, gs.margin test and simulate one way; how far times can grow under it
+    gs.choose(workload, platform, way) chooses cores, levels, SMs so that a test guarantees it
     gs.mig(workload, platform)        chooses GPU instances (MIG), and the tasks of each
     gs.pbs.search(tasks, table)       exact test of the Parallel Batch Scheduler, with a schedule
     gs.pbs.partition                  the same on several GPUs
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
     from gpusched._support.registry import methods as methods
     from gpusched.comparison.advice import Advice as Advice
     from gpusched.comparison.analyses import analyze as analyze
+    from gpusched.comparison.choosing.choice_answer import Choice as Choice
+    from gpusched.comparison.choosing.program_choice import choose as choose
     from gpusched.comparison.compare_sliders import CompareSliders as CompareSliders
     from gpusched.comparison.compare_sliders import compare_sliders as compare_sliders
     from gpusched.comparison.comparisons import Comparison as Comparison
@@ -148,6 +151,7 @@ _MEMBERS = {
     "Advice": "comparison.advice",
     "Condition": "comparison.verdicts.premises",
     "NotApplicable": "comparison.verdicts.premises",
+    "Choice": "comparison.choosing.choice_answer",
     "CompareSliders": "comparison.compare_sliders",
     "Comparison": "comparison.comparisons",
     "CudaError": "_core",
@@ -188,6 +192,7 @@ _MEMBERS = {
     "WorkloadAnswer": "comparison.workload_answer",
     "WorkloadRun": "comparison.workload_run",
     "analyze": "comparison.analyses",
+    "choose": "comparison.choosing.program_choice",
     "compare": "comparison.comparisons",
     "compare_sliders": "comparison.compare_sliders",
     "deployable": "deploy.deployability",

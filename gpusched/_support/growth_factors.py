@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = ["factor_in_steps", "factor_text", "grown_time", "grown_times", "largest_factor"]
+__all__ = [
+    "factor_in_steps",
+    "factor_text",
+    "factors_beyond",
+    "grown_time",
+    "grown_times",
+    "largest_factor",
+]
 
 _MOST = Fraction(64)
 _ONE = Fraction(1)
@@ -101,6 +108,23 @@ def factor_in_steps(accepts: Callable[[Fraction], bool]) -> tuple[Fraction | Non
     while good + _STEP < bad and accepts(good + _STEP):
         good += _STEP
     return good, min(bad, good + _STEP)
+
+
+def factors_beyond(factor: Fraction | None, times: list[int] | None = None) -> list[Fraction]:
+    """Factors one of which a test must accept for its largest factor to exceed a given one.
+
+    With ``times``, also the least factor that `largest_factor` tells from the given one. The others
+    are for `factor_in_steps`: the next one in its last step of 0.05, and the next such step. One of
+    them is a necessary condition from 1 on; below 1, the first is a likely one.
+    """
+    if factor is None:
+        return [_ONE, _STEP]
+    found = [] if times is None else [min(Fraction(factor * t // 1 + 1, t) for t in times)]
+    found.append(factor // _STEP * _STEP + _STEP)
+    step = _ONE
+    while factor >= step:
+        step = max(step + _STEP, step * _GROWTH // _STEP * _STEP)
+    return list(dict.fromkeys([*found, step] if factor >= 1 else found))
 
 
 def grown_time(factor: Fraction, time: int) -> int:

@@ -19,6 +19,7 @@ from gpusched._version import __version__
 from gpusched.analysis.assignment_answer import Assignment
 from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.comparison.advice import Advice
+from gpusched.comparison.choosing.choice_answer import Choice
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.response_table import PERCENTILES
@@ -40,6 +41,7 @@ __all__ = [
     "answer_document",
     "assignment_document",
     "breakdown_document",
+    "choice_document",
     "comparison_document",
     "json_text",
     "methods_document",
@@ -185,6 +187,28 @@ def assignment_document(answer: WorkloadAnswer, found: Assignment) -> Document:
         "optimal": bool(found.optimal),
         "tests": int(found.tests),
         "text": found.how(),
+    }
+
+
+def choice_document(found: Choice) -> Document:
+    """The document of chosen values and of the answer for the program with them.
+
+    Keys in addition to those of `answer_document`, with ``margin``: ``before`` (the verdict before,
+    or "not applicable"), ``what``, ``aim``, ``changes`` (sentences), ``arguments`` (options of
+    commands), ``tested``, ``total`` (null beyond a billion), ``optimal`` and ``text``.
+    """
+    return {
+        **answer_document(found.answer, found.margin),
+        "format": "gpusched choice",
+        "before": "not applicable" if found.before is None else found.before.verdict,
+        "what": list(found.what),
+        "aim": found.aim,
+        "changes": list(found.changes),
+        "arguments": found.arguments,
+        "tested": found.tested,
+        "total": found.total,
+        "optimal": found.optimal,
+        "text": found.why(),
     }
 
 

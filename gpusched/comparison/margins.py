@@ -42,7 +42,7 @@ from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, OptionValue, Way, label_of
 
-__all__ = ["Growth", "Margin", "growing_times", "margin"]
+__all__ = ["Growth", "Margin", "growing_times", "grown", "margin"]
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class Growth:
         workload, platform, way, what = self._asked
 
         def tested(asked: Request) -> WorkloadAnswer:
-            models = DerivedModels(_grown(workload, what, factor), platform)
+            models = DerivedModels(grown(workload, what, factor), platform)
             try:
                 return analyzed(models, way, asked)
             finally:
@@ -366,7 +366,8 @@ def growing_times(workload: Workload, what: object) -> list[int]:
     return sorted(found)
 
 
-def _grown(workload: Workload, what: str, factor: Fraction) -> Workload:
+def grown(workload: Workload, what: str, factor: Fraction) -> Workload:
+    """The workload with times of a kind multiplied by a factor."""
     if what == "kernels":
         return workload.scaled(kernels=factor)
     if what == "all":

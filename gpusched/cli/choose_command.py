@@ -1,0 +1,105 @@
+"""Command ``choose``: values that a program leaves open, so that a test guarantees it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from gpusched._support.text import named, shown
+from gpusched.cli.answer_text import response_table, stated
+from gpusched.cli.command_parts import Refusal, natural, positive, real, status_of
+from gpusched.cli.platform_options import add_platform, add_workload, headline, program_of
+from gpusched.cli.way_options import add_way, asked_way, not_applicable
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "choose",
+        help="choose cores, priorities, levels and SMs with which a test guarantees a workload",
+        description="Chooses what the workload and the options leave open under one way of sharing "
+        "the GPU, so that its test guarantees every deadline: cores and CPU priorities of tasks, "
+        "levels of streams, SMs of clients of MPS, static partitions and green contexts, GPU "
+        "instances. Prints the changes, the verdict before and with them, the margin, and how "
+        "many of all choices were tested.",
+        epilog="Exit code: 0 when every deadline is guaranteed with the chosen values, 1 when no "
+        "way can meet the deadlines, 3 when none of the tested choices is guaranteed, or the way "
+        "is not applicable, 2 for an error.",
+    )
+    add_workload(parser)
+    add_way(parser)
+    parser.add_argument(
+        "--what",
+        type=lambda text: text.split(","),
+        metavar="KIND,...",
+        help="values to choose: sms, levels, cores, priorities, instances, as far as the way has "
+        "them (default: those that are not stated)",
+    )
+    parser.add_argument(
+        "--aim",
+        choices=("margin", "change"),
+        default="margin",
+        help="what is best: the largest margin, or the fewest changes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--choices",
+        type=positive,
+        metavar="N",
+        help="maximum number of choices that are tested; if there are no more, all are (default: "
+        "2000)",
+    )
+    parser.add_argument(
+        "--seconds", type=real, metavar="S", help="time limit of the search (default: no limit)"
+    )
+    parser.add_argument(
+        "--seed", type=natural, default=0, metavar="N", help="seed of the search (default: 0)"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="also save the workload with the chosen values (.toml or .json), or the choice (.npz)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched._support.budget import Budget, BudgetSpent
+    from gpusched.comparison.choosing.program_choice import choose
+    from gpusched.comparison.documents import choice_document, json_text
+    from gpusched.comparison.verdicts.premises import NotApplicable
+
+    output = options.output
+    if output is not None and not output.endswith((".toml", ".json", ".npz")):
+        raise Refusal(f"--output: got {shown(output)}, expected a name in .toml, .json or .npz")
+    workload, platform = program_of(options)
+    way = asked_way(options)
+    workload.kernel_times(platform)  # refuses kernels that the GPU cannot run
+    try:
+        found = choose(
+            workload,
+            platform,
+            way,
+            what=options.what,
+            aim=options.aim,
+            seed=options.seed,
+            budget=Budget(states=options.choices, seconds=options.seconds),
+        )
+    except NotApplicable as error:
+        return not_applicable(options, "answer", str(error))
+    except BudgetSpent as error:
+        return not_applicable(options, "answer", str(error), "undecided")
+    if output is not None:
+        (found if output.endswith(".npz") else found.workload).save(output)
+    if options.json:
+        print(json_text(choice_document(found)), end="")
+        return status_of(found.schedulable)
+    answer = found.answer
+    print(f"{headline(workload, platform)}\n\n{found}\n\n{response_table(answer)}")
+    print(stated(answer))
+    if found.arguments:
+        print(f"\noptions of other commands: {found.arguments}")
+    if output is not None:
+        print(f"\nwrote {named(output, 300)}")
+    return status_of(found.schedulable)

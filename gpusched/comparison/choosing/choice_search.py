@@ -1,0 +1,252 @@
+"""Search for the values with which a test guarantees a program, by the largest margin.
+
+All choices are tested if a budget of choices suffices for them. If it does not, a local search
+changes one value for one task at a time, and prefers the task that its test says is late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice, product
+from math import prod
+from random import Random
+from typing import Literal
+
+from gpusched._support.budget import BudgetSpent, raise_if_stopped
+from gpusched._support.growth_factors import factors_beyond
+from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.choosing.open_values import OpenValue, Value
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.margins import Growth, Margin, growing_times, grown
+from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import Way
+
+__all__ = ["Aim", "ChoiceSearch", "Point"]
+
+Aim = Literal["margin", "change"]
+"""What is best: the largest margin, or the fewest changes and among these the largest margin."""
+
+Point = tuple[Value, ...]
+"""A value of each kind that is open."""
+
+_GUARANTEED, _CONDITIONAL, _OPEN = 2, 1, 0
+_MOST_GUESSES = 24
+_SORTED = 100_000  # choices that are sorted by the number of changes
+_PATIENCE = 40  # moves without success before a search goes on elsewhere
+
+
+class ChoiceSearch:
+    """The best of the choices that were tested so far.
+
+    Attributes
+    ----------
+    best, margin
+        The values, and how far times can grow with them; None before a test applied.
+    tested, total
+        Number of choices that were tested, and of all; ``total`` is None beyond a billion.
+    whole
+        Whether no choice is left that could be better.
+    spent
+        Whether the seconds of the budget were spent.
+    refused
+        The reason why the test did not apply to the first choice to which it did not.
+    """
+
+    def __init__(
+        self,
+        program: tuple[Workload, Platform],
+        way: Way,
+        request: Request,
+        opens: Sequence[OpenValue],
+        aim: Aim,
+        report: Callable[[int], object],
+    ) -> None:
+        self._program, self._way, self._opens, self._aim = program, way, opens, aim
+        self._request, self._report = replace(request, reasons=False), report
+        self._times = growing_times(program[0], "all")
+        self.best: Point | None = None
+        self.margin: Margin | None = None
+        self.tested, self.whole, self.spent, self.refused = 0, False, False, ""
+        self._rank = _OPEN
+        self._late = ""
+        counts = [one.count for one in opens]
+        known = [count for count in counts if count is not None]
+        self.total = prod(known) if len(known) == len(counts) and prod(known) <= 10**9 else None
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether the test guarantees the best choice."""
+        return self._rank == _GUARANTEED
+
+    def program(self, point: Point) -> tuple[Workload, Platform]:
+        """The program with the values of a choice."""
+        workload, platform = self._program
+        for one, value in zip(self._opens, point, strict=True):
+            if value != one.start or one.name not in ("sms", "instances"):
+                workload, platform = one.applied(value, workload, platform)
+        return workload, platform
+
+    def run(self, starts: Sequence[Point], most: int, seed: int) -> None:
+        """Test the starts, and then all choices if they are ``most`` or fewer, else as many."""
+        try:
+            for start in starts:
+                self._try(start)
+                if self._aim == "change" and self.guaranteed:
+                    break
+            if self.total is not None and self.total <= most:
+                self._all()
+            else:
+                self._locally(most, Random(seed))
+        except BudgetSpent:
+            self.spent = True
+
+    def _all(self) -> None:
+        """Test all choices, those with few changes first where these are what counts."""
+        assert self.total is not None
+        rows: Iterator[Point] = product(*(list(one.every()) for one in self._opens))
+        if self._aim == "change" and self.total <= _SORTED:
+            of = [(self.distance(row), i, row) for i, row in enumerate(rows)]
+            rows = (row for _, _, row in sorted(of, key=lambda each: each[:2]))
+        for row in rows:
+            if self._aim == "change" and self.guaranteed:
+                assert self.best is not None
+                if self.distance(row) > self.distance(self.best):
+                    if self.total <= _SORTED:
+                        break
+                    continue
+            self._try(row)
+        self.whole = True
+
+    def distance(self, point: Point) -> int:
+        """Number of changes of a choice."""
+        return sum(one.distance(value) for one, value in zip(self._opens, point, strict=True))
+
+    def _locally(self, most: int, random: Random) -> None:
+        """Change one value at a time, for at most so many choices."""
+        items = self._program[0].names
+        seen: set[Point] = set()
+        failed, at = 0, self.best
+        while self.tested < most and self.best is not None:
+            if self._aim == "change" and self.guaranteed:
+                self._undo(most)
+                return
+            if at is None or failed > _PATIENCE:
+                failed, at = 0, self._away(self.best, random)
+            for _ in range(20):  # a move that was not tried before
+                i = random.randrange(len(self._opens))
+                late = self._late and random.random() < 0.5
+                item = self._late if late else random.choice(items)
+                moved = self._opens[i].moved(at[i], item, random)
+                point = (*at[:i], moved, *at[i + 1 :])
+                if point not in seen and point != self.best:
+                    break
+            else:
+                failed = _PATIENCE + 1
+                self.tested += 1  # so that few choices do not keep the search going
+                continue
+            seen.add(point)
+            better = self._try(point)
+            failed = 0 if better else failed + 1
+            at = self.best if better else at
+
+    def _away(self, point: Point, random: Random) -> Point:
+        """A choice a few moves from another one."""
+        for _ in range(3):
+            i = random.randrange(len(self._opens))
+            item = random.choice(self._program[0].names)
+            point = (*point[:i], self._opens[i].moved(point[i], item, random), *point[i + 1 :])
+        return point
+
+    def _undo(self, most: int) -> None:
+        """Take changes back, one by one, as long as the test guarantees the program."""
+        taken = True
+        while taken and self.tested < most:
+            taken = False
+            assert self.best is not None
+            for i, one in enumerate(self._opens):
+                for value in one.nearer(self.best[i]):
+                    point = (*self.best[:i], value, *self.best[i + 1 :])
+                    if self.tested < most and self.distance(point) < self.distance(self.best):
+                        taken = self._try(point) or taken
+                        if taken:
+                            break
+                if taken:
+                    break
+
+    def _try(self, point: Point) -> bool:
+        """Test a choice; whether it is the best one now."""
+        raise_if_stopped(self._request.stop)
+        self.tested += 1
+        self._report(self.tested)
+        workload, platform = self.program(point)
+        fewer = more = False
+        if self._aim == "change" and self.guaranteed:
+            assert self.best is not None
+            changes = self.distance(point) - self.distance(self.best)
+            fewer, more = changes < 0, changes > 0
+        if more or not (fewer or self._may_be_better(workload, platform)):
+            return False
+        found = self._answer(workload, platform, None)
+        if found is None or (fewer and not found.accepted):
+            return False
+        asked = (workload, platform, self._way, self._request, "all")
+        rank, margin = _rank_of(found), Growth(*asked, answer=found).margin()
+        if self.margin is not None and not fewer:
+            if (rank, margin.factor or 0) <= (self._rank, self.margin.factor or 0):
+                return False
+        self.best, self.margin, self._rank = point, margin, rank
+        at = found.tightest
+        self._late = "" if at is None else workload.names[at]
+        return True
+
+    def _may_be_better(self, workload: Workload, platform: Platform) -> bool:
+        """Whether a choice is not known to be worse than the best one, by a few tests."""
+        if self.margin is None:
+            return True
+        if self._rank < _GUARANTEED:
+            found = self._answer(workload, platform, None)
+            if found is None or _rank_of(found) != self._rank:
+                return found is not None and _rank_of(found) > self._rank
+        times = self._times if self._way.monotone else None
+        factors = factors_beyond(self.margin.factor, times)
+        return any(self._holds(workload, platform, factor) for factor in factors)
+
+    def _holds(self, workload: Workload, platform: Platform, factor: Fraction) -> bool:
+        """Whether times may grow by a factor, with a verdict as good as that of the best choice."""
+        answer = self._answer(workload, platform, factor)
+        return answer is not None and _rank_of(answer) >= max(self._rank, _CONDITIONAL)
+
+    def _answer(
+        self, workload: Workload, platform: Platform, factor: Fraction | None
+    ) -> WorkloadAnswer | None:
+        """The answer for times that grow by a factor; None where the test does not apply."""
+        if factor is not None:
+            workload = grown(workload, "all", factor)
+        models = DerivedModels(workload, platform)
+        try:
+            return analyzed(models, self._way, self._request)
+        except (ValueError, OverflowError) as error:
+            self.refused = self.refused or str(error)
+            return None
+        finally:
+            models.forget()
+
+
+def _rank_of(answer: WorkloadAnswer) -> int:
+    return _GUARANTEED if answer.accepted else _CONDITIONAL if answer.conditional else _OPEN
+
+
+def starting_points(opens: Sequence[OpenValue]) -> list[Point]:
+    """The choices from which a search starts: the program's own, and guesses."""
+    each = [
+        [*([] if one.start is None else [one.start]), *one.guesses()] or [next(one.every())]
+        for one in opens
+    ]
+    return list(islice(product(*each), _MOST_GUESSES))
+
+
+__all__ += ["starting_points"]

@@ -1,0 +1,229 @@
+"""``gs.choose``: values that a program leaves open, chosen so that a test guarantees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+from gpusched._support.arguments import instance, integer64, is_sequence, one_of
+from gpusched._support.budget import (
+    Budget,
+    as_budget,
+    raise_if_stopped,
+    spent,
+    within_seconds,
+)
+from gpusched._support.progress import Progress, reporter
+from gpusched._support.text import shown
+from gpusched.comparison.analyses import (
+    SEARCH_BUDGET,
+    Request,
+    analyzed,
+    asked_way,
+    options_of,
+    with_costs,
+)
+from gpusched.comparison.choosing.choice_answer import AIMS, Choice
+from gpusched.comparison.choosing.choice_search import Aim, ChoiceSearch, starting_points
+from gpusched.comparison.choosing.open_values import OPEN, is_stated, open_values
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.margins import growing_times, margin
+from gpusched.comparison.verdicts.premises import NotApplicable
+from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import OptionValue, Way
+
+__all__ = ["choose"]
+
+_STATES = 2_000
+
+
+def choose(
+    workload: Workload,
+    platform: Platform,
+    way: Way | str,
+    *,
+    what: Sequence[str] | None = None,
+    aim: Aim = "margin",
+    seed: int = 0,
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+    **options: OptionValue,
+) -> Choice:
+    """Choose what a program leaves open so that a test guarantees it.
+
+    Under mps_static, for example, these are the partitions and the processes of each, the cores of
+    the tasks and their priorities on them.
+
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "10ms", [gs.CPU("1ms"), gs.Kernel("2ms", blocks=32, threads=512)],
+    ...             deadline="6ms"),
+    ...     gs.Task("map", "40ms", [gs.CPU("1ms"), gs.Kernel("9ms", blocks=64, threads=512)]),
+    ... ], tick="us")
+    >>> found = gs.choose(w, gs.Platform("AGX Orin", cpus=2), "mps_static", what=["sms"])
+    >>> found
+    <Choice: guaranteed (mps_static; optimal, 38 tested)>
+    >>> print(found)
+    mps_static: guaranteed; before: not applicable
+    - camera: 12 SMs of their own
+    - map: 4 SMs of their own
+    margin: mps_static: everything may take 1.03 times as long; 1.04 is not accepted (6 factors \
+tested)
+    Of all 36 choices, none has a larger margin.
+
+    Parameters
+    ----------
+    workload, platform
+        The program. What it states is kept, unless ``what`` names it.
+    way
+        A way of sharing the GPU (``gs.ways``), or its name. What can be chosen:
+
+        - "sms": the most SMs of each client of MPS (mps), the static partitions and the processes
+          of each (mps_static), or the green contexts and the tasks of each (green_contexts);
+        - "levels": priorities of the streams (priority_streams, green_contexts);
+        - "cores", "priorities": the core of each task and its priority on it (one_stream, streams,
+          priority_streams, mps, mps_static, green_contexts, time_slices, gcaps, mpcp, fmlp_plus,
+          gpu_server, edf_serial; for stgm, which allocates cores and SMs itself, priorities);
+        - "instances": the GPU instances (mig), of which ``gs.mig`` assigns one to each task.
+    what
+        Which of these are chosen. Default: all that the program does not state. Those that it
+        states are the start of the search; what is not chosen is as in ``gs.analyze``.
+    aim
+        "margin": of the choices that are guaranteed, one with the largest margin of all times
+        (``gs.margin``). "change": one with the fewest changes of the start, and among these the
+        largest margin.
+    seed
+        Seed of the local search, from 0.
+    budget
+        A ``gs.Budget`` for the whole call. ``states``: number of choices that are tested (default:
+        2,000); if all choices are no more than that, all are tested, otherwise a local search tests
+        so many. A search that spends its ``seconds`` ends with the best choice so far. ``bytes`` as
+        in ``gs.analyze``.
+    progress
+        A callable (done, total), in tested choices, or a bool that turns a progress bar on or off;
+        by default a bar appears in a terminal or a notebook after one second.
+    stop
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
+    options
+        Parameters that are added to the way, such as ``mode="busy"``.
+
+    Returns
+    -------
+    Choice
+        The program with the best choice, its answer and its margin. Choices that are guaranteed
+        come before those under conditions, and these before all others. The guarantee is that of
+        ``gs.analyze``: no test is weakened by a choice. The result depends on the arguments alone,
+        unless seconds are spent.
+
+    Raises
+    ------
+    NotApplicable
+        The test applies to none of the choices that were tried; the message has the first reason.
+    ValueError
+        The way has nothing to choose, or not what ``what`` names; nothing is open; the workload has
+        no times; an argument is invalid.
+    OverflowError
+        A time is 2**60 ticks or more.
+    gpusched.Cancelled
+        ``stop`` was set, or the seconds were spent before a choice was tested.
+    """
+    instance(workload, Workload, "workload")
+    instance(platform, Platform, "platform")
+    one_of(aim, AIMS, "aim")
+    if integer64(seed, "seed") < 0:
+        raise ValueError(f"seed: got {seed}, expected a number from 0")
+    began = perf_counter()
+    way = asked_way(way, options)
+    names = _asked(what, workload, platform, way.name)
+    growing_times(workload, "all")  # refuses a workload without times
+    limits = as_budget(budget)
+    most = limits.states or _STATES
+    stop = within_seconds(stop, limits.seconds)
+    raise_if_stopped(stop)
+    memory = None if budget is None else limits.bytes
+    request = Request(options_of(way), "occupy", SEARCH_BUDGET, stop, memory=memory)
+    platform = with_costs(platform, way)
+
+    def answer_of(program: tuple[Workload, Platform]) -> WorkloadAnswer:
+        return analyzed(DerivedModels(*program), way, request)
+
+    before, refused = None, ""
+    try:
+        before = answer_of((workload, platform))
+    except NotApplicable as error:
+        refused = str(error)
+    models = DerivedModels(workload, platform)
+    opens = open_values(names, models, way, before, stop)
+    with reporter(progress, None, "choice", delay=1.0) as report:
+        search = ChoiceSearch((workload, platform), way, request, opens, aim, report)
+        starts = starting_points(opens)
+        if before is not None and _is_hopeless(workload, platform, names):
+            search.run(starts[:1], 0, seed)
+        else:
+            search.run(starts, most, seed)
+    if search.best is None and before is None:
+        raise spent("seconds") if search.spent else NotApplicable(search.refused or refused)
+    changes: tuple[str, ...] = ()
+    if search.best is None or search.margin is None:  # the test applies to nothing but the start
+        assert before is not None
+        answer = before
+        found = margin(workload, platform, way, budget=budget, stop=stop)
+    else:
+        changes = tuple(
+            text
+            for one, value in zip(opens, search.best, strict=True)
+            for text in one.changes(value)
+        )
+        request = Request(options_of(way), "occupy", SEARCH_BUDGET, memory=memory)
+        answer, found = answer_of(search.program(search.best)), search.margin
+    return Choice(
+        answer=answer,
+        before=before,
+        refused=refused,
+        margin=found,
+        what=names,
+        aim=aim,
+        changes=changes,
+        tested=search.tested,
+        total=search.total,
+        whole=search.whole,
+        seconds=perf_counter() - began,
+    )
+
+
+def _is_hopeless(workload: Workload, platform: Platform, names: Sequence[str]) -> bool:
+    """Whether no choice of these can meet the deadlines, by a condition that all of them break."""
+    if "cores" in names:
+        workload = workload.replace(tasks=[task.replace(core=None) for task in workload])
+    return bool(DerivedModels(workload, platform).impossible())
+
+
+def _asked(what: object, workload: Workload, platform: Platform, way: str) -> tuple[str, ...]:
+    """The kinds of values to be chosen, in the order of the table."""
+    known = OPEN.get(way, ())
+    if not known:
+        ways = ", ".join(OPEN)
+        raise ValueError(f"way: got {way!r}, under which nothing is chosen, expected one of {ways}")
+    if what is None:
+        found = tuple(one for one in known if not is_stated(one, workload, platform, way))
+        if not found:
+            raise ValueError(
+                f"what: got none, and the program states all of {', '.join(known)}; expected those "
+                "that are chosen anew"
+            )
+        return found
+    if isinstance(what, str) or not is_sequence(what):
+        raise TypeError(f"what: got {shown(what)}, expected a list such as [{known[0]!r}]")
+    names: list[Any] = list(what)  # type: ignore[call-overload]
+    if not names:
+        raise ValueError(f"what: got none, expected some of {', '.join(known)}")
+    for i, name in enumerate(names):
+        if name not in known:
+            raise ValueError(
+                f"what[{i}]: got {shown(name)}, expected one of {', '.join(known)}, which {way} has"
+            )
+    return tuple(one for one in known if one in names)

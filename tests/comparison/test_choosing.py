@@ -1,0 +1,242 @@
+"""gs.choose: equality with an enumeration, runs of guaranteed choices, budgets, errors."""
+
+from __future__ import annotations
+
+import shlex
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import gpusched as gs
+from gpusched.comparison.choosing.choice_search import starting_points
+from gpusched.comparison.choosing.open_values import OPEN, open_values
+from gpusched.comparison.derived_models import DerivedModels
+from tests.reference import choosing as twin
+
+pytestmark = pytest.mark.python
+
+
+def program(seed: int, tasks: int = 2, sms: int = 4) -> tuple[gs.Workload, gs.Platform]:
+    """A small program on a small GPU; sizes of green contexts depend on its capability."""
+    random = Random(seed)
+    made = []
+    for i in range(tasks):
+        period = random.choice((1000, 2000, 3000))
+        segments: list[gs.Segment] = [gs.CPU(random.randint(20, 150))]
+        if random.random() < 0.4:
+            segments.append(gs.CopyIn(random.randint(10, 50)))
+        for _ in range(random.choice((1, 1, 2))):
+            blocks = random.randint(1, 3 * sms)
+            time = random.randint(20, period // 8)
+            segments.append(gs.Kernel(time, blocks=blocks, threads=random.choice((256, 512))))
+        segments.append(gs.CPU(random.randint(10, 80)))
+        deadline = random.choice((period, period * 2 // 3))
+        made.append(gs.Task(f"t{i}", period, segments, deadline=deadline))
+    cc = random.choice(((8, 7), (9, 0))) if sms >= 8 else None
+    gpu = gs.GPU(sms=sms, threads_per_sm=1024, blocks_per_sm=16, cc=cc)
+    return gs.Workload(made, tick="us"), gs.Platform(gpu, cpus=2, slowdown=random.choice((1, 1.4)))
+
+
+CASES = [
+    ("priority_streams", ["levels"], 3, 4),
+    ("priority_streams", ["levels", "cores"], 2, 4),
+    ("one_stream", ["cores", "priorities"], 3, 4),
+    ("streams", ["cores"], 3, 4),
+    ("mps", ["sms"], 2, 4),
+    ("mps", ["sms", "cores"], 2, 3),
+    ("mps_static", ["sms"], 3, 3),
+    ("green_contexts", ["sms"], 2, 12),
+    ("green_contexts", ["sms", "levels"], 2, 3),
+    ("time_slices", ["cores", "priorities"], 2, 4),
+    ("gcaps", ["cores", "priorities"], 3, 4),
+    ("mpcp", ["cores", "priorities"], 3, 4),
+    ("gpu_server", ["priorities"], 3, 4),
+]
+
+
+@pytest.mark.parametrize(("way", "what", "tasks", "sms"), CASES)
+@pytest.mark.parametrize("seed", range(2))
+def test_equals_an_enumeration(way: str, what: list[str], tasks: int, sms: int, seed: int) -> None:
+    w, p = program(seed, tasks, sms)
+    found = gs.choose(w, p, way, what=what, budget=gs.Budget(states=5000))
+    assert found.whole and found.total is not None and found.tested >= found.total
+    rank = 1 + found.accepted if found.accepted or found.answer.conditional else 0
+    expected = twin.best(w, p, way, what)
+    assert (rank, found.margin.factor if rank else 0) == expected
+    again = gs.analyze(found.workload, found.platform, way)
+    assert again.verdict == found.verdict
+    assert found.margin.factor == gs.margin(found.workload, found.platform, way).factor
+
+
+def test_the_number_of_choices_is_that_of_the_list() -> None:
+    for seed in range(2):
+        for sms in (3, 12):
+            w, p = program(seed, 3, sms)
+            for way in ("mps", "mps_static", "green_contexts", "priority_streams"):
+                models = DerivedModels(w, p)
+                for one in open_values(OPEN[way], models, gs.ways.as_way(way), None):
+                    rows = list(one.every())
+                    assert len(rows) == len(set(rows)) == one.count
+                    random = Random(seed)
+                    value = starting_points([one])[0][0]
+                    for _ in range(200):  # moves stay among the choices
+                        value = one.moved(value, random.choice(w.names), random)
+                        assert value in rows
+                        one.applied(value, w, p)
+
+
+@pytest.mark.parametrize("way", ["priority_streams", "mps", "mps_static", "green_contexts"])
+def test_no_job_is_late_with_a_guaranteed_choice(way: str) -> None:
+    guaranteed = 0
+    for seed in range(6):
+        w, p = program(seed, 3)
+        found = gs.choose(w, p, way, budget=gs.Budget(states=30))
+        if not found.accepted:
+            continue
+        guaranteed += 1
+        again = gs.analyze(found.workload, found.platform, way)
+        assert again.accepted
+        runs = gs.observe(
+            found.workload, found.platform, way, seed=seed, count=5, low=0.3, gap=0.5, until="60ms"
+        )
+        assert runs.late_count.sum() == 0
+    assert guaranteed >= 2
+
+
+def test_the_local_search_depends_on_its_seed_alone() -> None:
+    w, p = program(3, 5)
+    budget = gs.Budget(states=60)
+    one, two = (gs.choose(w, p, "green_contexts", seed=7, budget=budget) for _ in range(2))
+    assert one == two
+    assert not one.whole and not one.optimal and one.tested == 60
+    assert "60 tested choices of " in one.why()
+
+
+def levelled() -> tuple[gs.Workload, gs.Platform]:
+    """A program whose streams need another order than that of the deadlines."""
+    return program(215, 3)
+
+
+def test_levels_that_are_not_in_the_order_of_deadlines() -> None:
+    w, p = levelled()
+    found = gs.choose(w, p, "priority_streams", what=["levels"])
+    assert found.before is not None and not found.before.accepted
+    assert found.accepted and found.optimal and found.total == 13
+    assert found.margin.factor is not None and found.margin.factor >= 1
+    near = gs.choose(w, p, "priority_streams", what=["levels"], aim="change")
+    assert near.accepted and len(near.changes) == 1
+
+
+def test_stated_values_are_kept_unless_they_are_named() -> None:
+    w, p = levelled()
+    stated = w.replace(tasks=[t.replace(core=1, stream_priority=i) for i, t in enumerate(w)])
+    found = gs.choose(stated, p, "priority_streams")
+    assert found.what == ("priorities",)
+    assert [t.core for t in found.workload] == [1, 1, 1]
+    assert [t.stream_priority for t in found.workload] == [0, 1, 2]
+    again = gs.choose(stated, p, "priority_streams", what=["levels", "cores"])
+    assert again.accepted and again.what == ("levels", "cores")
+    full = found.workload
+    with pytest.raises(ValueError, match=r"what: got none, and the program states all of levels"):
+        gs.choose(full, p, "priority_streams")
+
+
+def test_the_fewest_changes() -> None:
+    """Of cores: the start overloads one of them, and one move is enough."""
+    tasks = [gs.Task(f"t{i}", 100, [gs.CPU(26)], core=1) for i in range(4)]
+    w = gs.Workload(tasks, tick="us")
+    p = gs.Platform("AGX Orin", cpus=3)
+    found = gs.choose(w, p, "mpcp", what=["cores"], aim="change")
+    assert found.accepted and found.whole and len(found.changes) == 1
+    assert found.why() == (
+        "No guaranteed choice has fewer changes, and none with as many a larger margin."
+    )
+    largest = gs.choose(w, p, "mpcp", what=["cores"])
+    assert len(largest.changes) == 2  # of which two are left on one core
+    assert (largest.margin.factor or 0) > (found.margin.factor or 0)
+    local = gs.choose(w, p, "mpcp", what=["cores"], aim="change", budget=gs.Budget(states=6))
+    assert not local.whole and local.tested <= 6
+
+
+def test_none_is_guaranteed_and_impossible() -> None:
+    kernel = gs.Kernel("6ms", blocks=64, threads=512)
+    tasks = [gs.Task(f"t{i}", "20ms", [gs.CPU("1ms"), kernel], deadline="8ms") for i in range(2)]
+    w, p = gs.Workload(tasks, tick="us"), gs.Platform("AGX Orin", cpus=2)
+    hard = w.replace(tasks=[t.replace(deadline="6ms") for t in w])
+    none = gs.choose(hard, p, "priority_streams")
+    assert none.verdict == "impossible" and none.tested == 1
+    assert none.why().startswith("No way keeps all deadlines")
+    tasks = [
+        gs.Task("camera", "10ms", [gs.CPU("1ms"), kernel.replace(time="2ms")], deadline="6ms"),
+        gs.Task("map", "40ms", [gs.CPU("1ms"), kernel.replace(time="9ms")]),
+    ]
+    slow = gs.choose(gs.Workload(tasks, tick="us"), p, "mpcp")
+    assert slow.verdict == "undecided"
+    assert slow.why().startswith(f"None of all {slow.total} choices is guaranteed by this test;")
+    assert slow.why().endswith("That a test accepts none does not show that a job is late.")
+    assert "impossible" not in slow.why()
+
+
+def test_instances() -> None:
+    kernel = gs.Kernel("1ms", blocks=32, threads=256)
+    w = gs.Workload([gs.Task("camera", "8ms", [kernel])], tick="us")
+    for name in ("A30", "H100"):
+        found = gs.choose(w, gs.Platform(name), "mig")
+        assert found.accepted and found.optimal and found.platform.mig is not None
+        for row in gs.GPU.preset(name).mig_configurations():
+            gs.Platform(name, mig=sorted(one.profile.name for one in row))
+    with pytest.raises(ValueError, match="MIG"):
+        gs.choose(w, gs.Platform("AGX Orin"), "mig")
+
+
+def test_budget_progress_and_stop() -> None:
+    w, p = program(3, 5)
+    seen: list[int] = []
+    gs.choose(
+        w, p, "mps", budget=gs.Budget(states=9), progress=lambda done, total: seen.append(done)
+    )
+    assert seen == list(range(1, 10))
+    with pytest.raises(gs.Cancelled):
+        gs.choose(w, p, "mps", stop=bytearray(b"\x01"))
+    with pytest.raises(gs.Cancelled, match="seconds"):
+        gs.choose(w, p, "mps", budget=gs.Budget(seconds=1e-9))
+    short = gs.choose(w, p, "mps", budget=gs.Budget(states=10**6, seconds=1))
+    assert 0 < short.tested < 10**6 and not short.whole
+
+
+def test_errors() -> None:
+    w, p = levelled()
+    for more, error, text in (
+        ({"way": "srm"}, ValueError, r"way: got 'srm', under which nothing is chosen"),
+        ({"what": "levels"}, TypeError, r"what: got 'levels', expected a list"),
+        ({"what": []}, ValueError, r"what: got none, expected some of levels"),
+        ({"what": ["sms"]}, ValueError, r"what\[0\]: got 'sms', expected one of levels, cores"),
+        ({"what": [["a"]]}, ValueError, r"what\[0\]: got \['a'\], expected one of"),
+        ({"aim": "speed"}, ValueError, r"aim: got 'speed'"),
+        ({"seed": -1}, ValueError, r"seed: got -1, expected a number from 0"),
+        ({"seed": 0.5}, TypeError, r"seed: got 0.5"),
+        ({"budget": 5}, TypeError, r"budget: got int, expected Budget"),
+        ({"mode": "busy"}, ValueError, r"mode"),
+    ):
+        with pytest.raises(error, match=text):
+            gs.choose(w, p, **{"way": "priority_streams", **more})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="platform: got no GPU"):
+        gs.choose(w, gs.Platform(), "priority_streams")
+    with pytest.raises(ValueError, match="static partitions"):
+        gs.choose(w, gs.Platform("Xavier"), "mps_static")
+
+
+def test_saved_and_shown(tmp_path: Path) -> None:
+    w, p = program(1, 2)
+    found = gs.choose(w, p, "green_contexts", what=["sms"])
+    found.save(tmp_path / "choice.npz")
+    again = gs.Choice.load(tmp_path / "choice.npz")
+    assert again == found and str(again) == str(found)
+    assert found.before is None and found.refused
+    assert found.verdict in found._repr_html_() and found.verdict in repr(found)
+    option, value = shlex.split(found.arguments)
+    assert option == "--green-contexts" and value.count("=") == len(found.changes)
+    assert found.workload.names == w.names and found.way == "green_contexts"
+    assert isinstance(found.margin.factor, Fraction)
