@@ -2,10 +2,8 @@
 #ifndef GS_SIMULATE_MACHINE_MACHINE_MODEL_H
 #define GS_SIMULATE_MACHINE_MACHINE_MODEL_H
 
+#include "core/checks.h"
 #include "model/gpu.h"
-
-/* All releases, and all times of the model, are before it. */
-#define GS_SIMULATE_MACHINE_LATEST (GS_NEVER / 4)
 
 /* Step of a program. A thread executes the steps of its job in order:
  *
