@@ -29,7 +29,7 @@ const gs_limit_t gs_limits[] = {
     {"pbs.function_rounds", GS_PBS_LARGE_ROUNDS},
     {"simulate.latest", GS_CHECK_LATEST},
     {"simulate.fifo_settle_tasks", GS_SIMULATE_FIFO_SETTLE_TASKS},
-    {"simulate.cluster_blocks", GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS},
+    {"simulate.cluster_blocks", GS_SIMULATE_GPU_CLUSTER_BLOCKS},
     {"model.never", GS_NEVER},
     {"model.carveouts", GS_GPU_MAX_CARVEOUTS},
     {"model.sms", GS_GPU_MAX_SMS},

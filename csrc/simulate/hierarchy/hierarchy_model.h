@@ -5,9 +5,6 @@
 #include "core/checks.h"
 #include "simulate/gpu/gpu_state.h"
 
-/* Most blocks of a cluster: portable are 8, hardware of today has 16. */
-#define GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS 16
-
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
 typedef struct {
     gs_gpu_t gpu;

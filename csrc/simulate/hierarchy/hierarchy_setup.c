@@ -31,28 +31,6 @@ static int check_runlist(gs_context_t *ctx, const gs_simulate_hierarchy_model_t 
     return status;
 }
 
-/* Checks the sizes of GPCs. */
-static int check_gpcs(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
-{
-    int64_t left = model->gpu.sms;
-    for (int64_t g = 0; model->gpc_sms != NULL && g < model->gpcs; g++) {
-        if (model->gpc_sms[g] < 1) {
-            return gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", g, model->gpc_sms[g],
-                           "a positive number");
-        }
-        if (model->gpc_sms[g] > left) {
-            return gs_fail_above(ctx, GS_ERR_VALUE, "sms_per_gpc", g, model->gpc_sms[g], left,
-                                 "the SMs of the GPU that are left");
-        }
-        left -= model->gpc_sms[g];
-    }
-    if (model->gpc_sms != NULL && left > 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", -1, model->gpu.sms - left,
-                       "sizes that add up to the SMs of the GPU");
-    }
-    return GS_OK;
-}
-
 /* Counts, which are checked before the columns. */
 static int check_counts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
@@ -104,24 +82,6 @@ static int check_given(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *m
     return status;
 }
 
-/* Checks the launches of kernels whose blocks start together. */
-static int check_starts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
-{
-    int status = gs_check_range(ctx, "cooperative", model->cooperative, model->ops, 0, 1, "0 or 1");
-    for (int64_t i = 0; i < model->ops && model->cluster != NULL && status == GS_OK; i++) {
-        if (model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL) {
-            continue;
-        }
-        if (model->cluster[i] < 1 || model->cluster[i] > GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "cluster", i, model->cluster[i], "1 to 16 blocks");
-        } else if (model->blocks[i] % model->cluster[i] != 0) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "cluster", i, model->cluster[i],
-                             "a divisor of the number of blocks");
-        }
-    }
-    return status;
-}
-
 /* Refuses engines that are not possible, and copies whose direction no engine has. */
 static int check_engines(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
@@ -168,10 +128,17 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
                            "at least the duration");
         }
     }
-    if ((status = gs_check_range(ctx, "interference", model->interference, 4 * ops, 1000, 1000000,
-                                 "1000 to 1000000 thousandths")) != GS_OK ||
-        (status = check_engines(ctx, model)) != GS_OK ||
-        (status = check_starts(ctx, model)) != GS_OK) {
+    const gs_simulate_gpu_kernels_t kernels = {
+        ops,
+        model->kind,
+        model->blocks,
+        GS_SIMULATE_GPU_OP_KERNEL,
+        model->cluster,
+        model->cooperative,
+        model->interference,
+    };
+    if ((status = gs_simulate_gpu_check_kernels(ctx, &kernels)) != GS_OK ||
+        (status = check_engines(ctx, model)) != GS_OK) {
         return status;
     }
     return check_given(ctx, model);
@@ -180,7 +147,9 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
 static int check(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
     int status = gs_gpu_check(ctx, &model->gpu);
-    if (status != GS_OK || (status = check_gpcs(ctx, model)) != GS_OK ||
+    if (status != GS_OK ||
+        (status = gs_simulate_gpu_check_gpcs(ctx, &model->gpu, model->gpc_sms, model->gpcs)) !=
+            GS_OK ||
         (status = check_counts(ctx, model)) != GS_OK ||
         (status = gs_check_times(ctx, "context_switch", &model->context_switch, 1, 0)) != GS_OK ||
         (status = gs_check_times(ctx, "timeslice", model->timeslice, model->contexts, 1)) !=

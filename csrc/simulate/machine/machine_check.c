@@ -109,6 +109,13 @@ static int check_devices(gs_context_t *ctx, const model_t *m)
             }
         }
     }
+    if (status == GS_OK) {
+        status = gs_check_offsets(ctx, "gpc_begin", m->gpc_begin, m->devices, 0);
+    }
+    for (int64_t d = 0; m->gpc_begin != NULL && d < m->devices && status == GS_OK; d++) {
+        status = gs_simulate_gpu_check_gpcs(ctx, &m->gpu[d], m->gpc_sms + m->gpc_begin[d],
+                                            m->gpc_begin[d + 1] - m->gpc_begin[d]);
+    }
     bool one = m->rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES ||
                m->rule == GS_SIMULATE_MACHINE_RULE_GCAPS ||
                m->rule == GS_SIMULATE_MACHINE_RULE_STGM;
@@ -264,6 +271,11 @@ static int check_item(gs_context_t *ctx, const model_t *m, int64_t i, int64_t k)
         sms = m->set_begin[i + 1] - m->set_begin[i];
     }
     sms = m->limit[i] > 0 && m->limit[i] < sms ? m->limit[i] : sms;
+    if (m->item_whole[k] > 0 &&
+        (m->item_interference != NULL || m->item_cooperative != NULL || m->item_cluster != NULL)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "item_whole", k, m->item_whole[k],
+                       "0 with clusters, cooperative kernels or interference");
+    }
     if (m->item_whole[k] < 0 || m->item_whole[k] > sms) {
         return gs_fail(ctx, GS_ERR_VALUE, "item_whole", k, m->item_whole[k],
                        "at most the SMs that the task may use");
@@ -285,6 +297,13 @@ static int check_programs(gs_context_t *ctx, const model_t *m)
                              "a positive time of at most item_time");
         }
     }
+    const gs_simulate_gpu_kernels_t kernels = {
+        m->item_begin[m->n],  m->item_kind,
+        m->item_blocks,       GS_SIMULATE_MACHINE_ITEM_KERNEL,
+        m->item_cluster,      m->item_cooperative,
+        m->item_interference,
+    };
+    status = status == GS_OK ? gs_simulate_gpu_check_kernels(ctx, &kernels) : status;
     for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
         for (int64_t k = m->item_begin[i]; k < m->item_begin[i + 1] && status == GS_OK; k++) {
             status = check_item(ctx, m, i, k);
