@@ -1,20 +1,7 @@
 /* Check of sporadic tasks of kernel chains. */
 #include "model/kernel_chains.h"
 
-static int check_entries(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
-                         int64_t least)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (entry[i] < least) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
-                           least == 0 ? "a number of at least 0" : "a positive number");
-        }
-        if (entry[i] >= GS_NEVER / 2) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "a number below 2**60 - 1");
-        }
-    }
-    return GS_OK;
-}
+#include "core/checks.h"
 
 static int check_offsets(gs_context_t *ctx, const gs_kernel_chains_t *chains)
 {
@@ -65,11 +52,11 @@ int gs_kernel_chains_check(gs_context_t *ctx, const gs_kernel_chains_t *chains, 
     int status = check_offsets(ctx, chains);
     int64_t kernels = status == GS_OK ? chains->begin[chains->n] : 0;
     if (status != GS_OK ||
-        (status = check_entries(ctx, "period", chains->period, chains->n, 1)) != GS_OK ||
-        (status = check_entries(ctx, "blocks", chains->blocks, kernels, 1)) != GS_OK ||
-        (status = check_entries(ctx, "threads", chains->threads, kernels, 1)) != GS_OK ||
-        (status = check_entries(ctx, "block_time", chains->block_time, kernels, 1)) != GS_OK ||
-        (status = check_entries(ctx, "latency", chains->latency, kernels, 0)) != GS_OK) {
+        (status = gs_check_numbers(ctx, "period", chains->period, chains->n, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "blocks", chains->blocks, kernels, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "threads", chains->threads, kernels, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "block_time", chains->block_time, kernels, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "latency", chains->latency, kernels, 0)) != GS_OK) {
         return status;
     }
     return check_sums(ctx, chains, most);

@@ -1,18 +1,7 @@
 /* Check of sporadic kernel task sets. */
 #include "model/kernel_tasks.h"
 
-static int check_entries(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (entry[i] < 1) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], "a positive number");
-        }
-        if (entry[i] >= GS_NEVER / 2) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "a number below 2**60 - 1");
-        }
-    }
-    return GS_OK;
-}
+#include "core/checks.h"
 
 int gs_kernel_tasks_check(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, int64_t m)
 {
@@ -24,10 +13,10 @@ int gs_kernel_tasks_check(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, i
         return gs_fail(ctx, GS_ERR_VALUE, "m", -1, m, "a positive number of threads below 2**31");
     }
     int status;
-    if ((status = check_entries(ctx, "period", kernels->period, n)) != GS_OK ||
-        (status = check_entries(ctx, "block_time", kernels->block_time, n)) != GS_OK ||
-        (status = check_entries(ctx, "blocks", kernels->blocks, n)) != GS_OK ||
-        (status = check_entries(ctx, "threads", kernels->threads, n)) != GS_OK) {
+    if ((status = gs_check_numbers(ctx, "period", kernels->period, n, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "block_time", kernels->block_time, n, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "blocks", kernels->blocks, n, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "threads", kernels->threads, n, 1)) != GS_OK) {
         return status;
     }
     int64_t sum = 0;

@@ -1,22 +1,9 @@
 /* Check of programs. */
 #include "model/programs.h"
 
-static const int64_t LIMIT = GS_NEVER / 2;
+#include "core/checks.h"
 
-static int check_entries(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
-                         int64_t least)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (entry[i] < least) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
-                           least == 0 ? "a number of at least 0" : "a positive number");
-        }
-        if (entry[i] >= LIMIT) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i], "a number below 2**60 - 1");
-        }
-    }
-    return GS_OK;
-}
+static const int64_t LIMIT = GS_NEVER / 2;
 
 static int check_offsets(gs_context_t *ctx, const gs_programs_t *programs)
 {
@@ -55,12 +42,12 @@ int gs_programs_check(gs_context_t *ctx, const gs_programs_t *programs, int64_t 
     int status = check_offsets(ctx, programs);
     int64_t n = programs->n, segments = status == GS_OK ? programs->begin[n] : 0;
     if (status != GS_OK ||
-        (status = check_entries(ctx, "period", programs->period, n, 1)) != GS_OK ||
-        (status = check_entries(ctx, "deadline", programs->deadline, n, 1)) != GS_OK ||
-        (status = check_entries(ctx, "jitter", programs->jitter, n, 0)) != GS_OK ||
-        (status = check_entries(ctx, "core", programs->core, n, 0)) != GS_OK ||
-        (status = check_entries(ctx, "part", programs->part, n, 0)) != GS_OK ||
-        (status = check_entries(ctx, "time", programs->time, segments, 1)) != GS_OK) {
+        (status = gs_check_numbers(ctx, "period", programs->period, n, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "deadline", programs->deadline, n, 1)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "jitter", programs->jitter, n, 0)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "core", programs->core, n, 0)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "part", programs->part, n, 0)) != GS_OK ||
+        (status = gs_check_numbers(ctx, "time", programs->time, segments, 1)) != GS_OK) {
         return status;
     }
     int64_t sum = 0;

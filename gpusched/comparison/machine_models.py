@@ -513,6 +513,7 @@ def machine_model(
     columns |= _room_columns(case, rooms, of_client=channels_of_client, channels=channels)
     columns |= _program_columns(case, rooms, programs, whole=whole)
     columns |= _device_columns(models, gpus, programs, rooms, way)
+    columns |= dict.fromkeys(_NOT_STATED)  # by workloads and platforms
     columns |= _frame_columns(workload, table)
     columns |= _release_columns(workload, releases, until)
     columns |= _given_columns(programs, times)
@@ -715,6 +716,8 @@ def _channels(case: _Case, device: int, *, of_client: bool) -> int:
 
 _DIRECTIONS = {"in": 1, "out": 2, "both": 3}
 _MOST_ENGINES = 31
+
+_NOT_STATED = ("item_cluster", "item_cooperative", "item_interference", "gpc_begin", "gpc_sms")
 
 _ITEM_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "regs", "smem", "whole")
 

@@ -38,7 +38,7 @@ from gpusched.ways.way import Way
 
 __all__ = ["host", "host_responses", "is_share", "read_given"]
 
-_LATEST = limit("simulate.fifo_latest")  # no simulated job is released at or after it
+_LATEST = limit("simulate.latest")  # no simulated job is released at or after it
 
 
 def is_share(releases: Any) -> bool:

@@ -77,8 +77,8 @@ static void test_diverges(void)
         gs_context_t ctx;
         gs_simulate_fifo_t fifo;
         gs_context_init(&ctx);
-        gs_simulate_fifo_model_t model = model_of(2, period, time, blocks, threads, 2,
-                                                  GS_FIFO_ORDER_HARDWARE, GS_SIMULATE_FIFO_LATEST);
+        gs_simulate_fifo_model_t model =
+            model_of(2, period, time, blocks, threads, 2, GS_FIFO_ORDER_HARDWARE, GS_CHECK_LATEST);
         model.settle = GS_SIMULATE_FIFO_SETTLE_STOP;
         MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
         MU_CHECK(run_to_end(&fifo, &ctx, 1000) == GS_OK && fifo.verdict == verdict[k]);
@@ -106,7 +106,7 @@ static void test_shared_stream_diverges(void)
     gs_simulate_fifo_t fifo;
     gs_context_init(&ctx);
     gs_simulate_fifo_model_t model =
-        model_of(2, period, time, one, one, 1, GS_FIFO_ORDER_HARDWARE, GS_SIMULATE_FIFO_LATEST);
+        model_of(2, period, time, one, one, 1, GS_FIFO_ORDER_HARDWARE, GS_CHECK_LATEST);
     model.stream = stream;
     model.settle = GS_SIMULATE_FIFO_SETTLE_STOP;
     ctx.states_limit = 1000;
@@ -341,7 +341,7 @@ static void test_budgets(void)
     gs_simulate_fifo_t fifo;
     gs_context_init(&ctx);
     gs_simulate_fifo_model_t model =
-        model_of(1, one, one, one, one, 1, GS_FIFO_ORDER_HARDWARE, GS_SIMULATE_FIFO_LATEST);
+        model_of(1, one, one, one, one, 1, GS_FIFO_ORDER_HARDWARE, GS_CHECK_LATEST);
     ctx.states_limit = 1000;
     MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
     MU_CHECK(run_to_end(&fifo, &ctx, INT64_MAX) == GS_SPENT_STATES && fifo.job_count == 1000);
@@ -459,8 +459,7 @@ static void test_refusals(void)
 #undef WITH
     /* The simulation ends at the largest time. */
     const int64_t long_time[2] = {GS_NEVER / 3, GS_NEVER / 3}, rare[2] = {GS_NEVER / 5, 7};
-    model = model_of(1, rare, long_time, ones, ones, 1, GS_FIFO_ORDER_HARDWARE,
-                     GS_SIMULATE_FIFO_LATEST);
+    model = model_of(1, rare, long_time, ones, ones, 1, GS_FIFO_ORDER_HARDWARE, GS_CHECK_LATEST);
     gs_context_t ctx;
     gs_simulate_fifo_t fifo;
     gs_context_init(&ctx);

@@ -661,9 +661,9 @@ static void test_ends_beyond_all_instants(void)
         system_init(&t, 1);
         for (int k = 0; k < 6; k++) {
             if (kernels != 0) {
-                add_kernel(&t, 0, 0, GS_SIMULATE_HIERARCHY_LATEST - 1, 1, 32, 0);
+                add_kernel(&t, 0, 0, GS_CHECK_LATEST - 1, 1, 32, 0);
             } else {
-                add_copy(&t, 0, 0, GS_SIMULATE_HIERARCHY_LATEST - 1, GS_SIMULATE_GPU_OP_COPY_IN);
+                add_copy(&t, 0, 0, GS_CHECK_LATEST - 1, GS_SIMULATE_GPU_OP_COPY_IN);
             }
         }
         gs_context_init(&ctx);

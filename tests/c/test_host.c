@@ -386,7 +386,7 @@ static void test_refusals(void)
     REFUSED(model.mode = 3, "mode", GS_ERR_VALUE);
     REFUSED(model.mode = GS_SIMULATE_HOST_MODE_SPIN, "mode", GS_ERR_VALUE);
     REFUSED(model.until = -1, "until", GS_ERR_VALUE);
-    REFUSED(model.until = GS_SIMULATE_HOST_LATEST, "until", GS_ERR_OVERFLOW);
+    REFUSED(model.until = GS_CHECK_LATEST, "until", GS_ERR_OVERFLOW);
     REFUSED(model.victim = 4, "victim", GS_ERR_VALUE);
     REFUSED((model.victim = 3, model.triggers = 16), "triggers", GS_ERR_VALUE);
     REFUSED((model.way = &gs_simulate_host_gpu_server, model.server = 5), "server", GS_ERR_VALUE);
@@ -395,7 +395,7 @@ static void test_refusals(void)
     REFUSED((model.way = &gs_simulate_host_container, model.policy = GS_SIMULATE_HOST_GEDF),
             "server_period", GS_ERR_VALUE);
     REFUSED((model.way = &gs_simulate_host_container, model.policy = GS_SIMULATE_HOST_GEDF,
-             model.server_period = GS_SIMULATE_HOST_LATEST),
+             model.server_period = GS_CHECK_LATEST),
             "server_period", GS_ERR_OVERFLOW);
     REFUSED((model.way = &gs_simulate_host_container, model.policy = GS_SIMULATE_HOST_GEDF,
              model.mode = GS_SIMULATE_HOST_MODE_SPIN),
@@ -431,7 +431,7 @@ static void test_container(void)
                  {GS_SIMULATE_HOST_MODE_BUSY, 10, 26},
                  {GS_SIMULATE_HOST_MODE_BUSY, 6, 29},
                  {GS_SIMULATE_HOST_MODE_SUSPEND, 30, 21},
-                 {GS_SIMULATE_HOST_MODE_SUSPEND, GS_SIMULATE_HOST_LATEST - 1, 21}};
+                 {GS_SIMULATE_HOST_MODE_SUSPEND, GS_CHECK_LATEST - 1, 21}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         gs_context_t ctx;
         gs_simulate_host_t host;

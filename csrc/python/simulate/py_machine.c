@@ -61,18 +61,69 @@ enum {
     AFTER_BEGIN,
     AFTER,
     EVERY,
+    /* A number per item, or nothing. */
+    ITEM_CLUSTER,
+    ITEM_COOPERATIVE,
+    ITEM_INTERFERENCE,
+    GPC_BEGIN,
+    GPC_SMS,
     ARRAYS
 };
 
 static const char *const names[ARRAYS] = {
-    "period",      "deadline",     "offset",       "jitter",      "priority",      "core",
-    "device",      "stream",       "context",      "group",       "level",         "channel",
-    "client",      "limit",        "gpu_priority", "tail",        "drawn_as",      "item_begin",
-    "step_begin",  "set_begin",    "item_kind",    "item_time",   "item_least",    "item_engine",
-    "item_blocks", "item_threads", "item_regs",    "item_smem",   "item_whole",    "step_kind",
-    "step_item",   "set",          "grids",        "engines",     "frame_start",   "entry_begin",
-    "entry_task",  "entry_job",    "entry_kernel", "gap",         "release_begin", "arrival",
-    "release",     "given_begin",  "given",        "after_begin", "after",         "every",
+    "period",
+    "deadline",
+    "offset",
+    "jitter",
+    "priority",
+    "core",
+    "device",
+    "stream",
+    "context",
+    "group",
+    "level",
+    "channel",
+    "client",
+    "limit",
+    "gpu_priority",
+    "tail",
+    "drawn_as",
+    "item_begin",
+    "step_begin",
+    "set_begin",
+    "item_kind",
+    "item_time",
+    "item_least",
+    "item_engine",
+    "item_blocks",
+    "item_threads",
+    "item_regs",
+    "item_smem",
+    "item_whole",
+    "step_kind",
+    "step_item",
+    "set",
+    "grids",
+    "engines",
+    "frame_start",
+    "entry_begin",
+    "entry_task",
+    "entry_job",
+    "entry_kernel",
+    "gap",
+    "release_begin",
+    "arrival",
+    "release",
+    "given_begin",
+    "given",
+    "after_begin",
+    "after",
+    "every",
+    "item_cluster",
+    "item_cooperative",
+    "item_interference",
+    "gpc_begin",
+    "gpc_sms",
 };
 
 /* The logs of a simulation. */
@@ -191,6 +242,19 @@ static bool may_have_length(const simulation_t *self, int array, int other, npy_
     return self->array[array] == NULL || has_length(self, array, length);
 }
 
+/* Whether what kernels may state has a number, or four, for each item. */
+static bool fit_kernels(const simulation_t *self)
+{
+    npy_intp items = PyArray_DIM(self->array[ITEM_KIND], 0);
+    for (int i = ITEM_CLUSTER; i <= ITEM_INTERFERENCE; i++) {
+        npy_intp length = i == ITEM_INTERFERENCE ? 4 * items : items;
+        if (self->array[i] != NULL && !has_length(self, i, length)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Reads arrays of one dimension whose lengths fit each other. */
 static bool read_arrays(simulation_t *self, PyObject **in)
 {
@@ -213,7 +277,8 @@ static bool read_arrays(simulation_t *self, PyObject **in)
            has_length(self, GAP, 2) && may_point_into(self, RELEASE_BEGIN, n, ARRIVAL, RELEASE) &&
            may_point_into(self, GIVEN_BEGIN, n, GIVEN, GIVEN) &&
            may_point_into(self, AFTER_BEGIN, n, AFTER, AFTER) &&
-           may_have_length(self, EVERY, AFTER_BEGIN, n);
+           may_have_length(self, EVERY, AFTER_BEGIN, n) && fit_kernels(self) &&
+           may_point_into(self, GPC_BEGIN, self->devices, GPC_SMS, GPC_SMS);
 }
 
 /* Reads a GPU from a pair of limits and an order of SMs. */
@@ -308,6 +373,11 @@ static gs_simulate_machine_model_t model_of(const simulation_t *self)
         .after_begin = gs_python_i64(array[AFTER_BEGIN]),
         .after = gs_python_i64(array[AFTER]),
         .every = gs_python_i64(array[EVERY]),
+        .item_cluster = gs_python_i64(array[ITEM_CLUSTER]),
+        .item_cooperative = gs_python_i64(array[ITEM_COOPERATIVE]),
+        .item_interference = gs_python_i64(array[ITEM_INTERFERENCE]),
+        .gpc_begin = gs_python_i64(array[GPC_BEGIN]),
+        .gpc_sms = gs_python_i64(array[GPC_SMS]),
     };
 }
 
@@ -322,12 +392,15 @@ GS_PYTHON_SIGNATURE(
     "server_overhead, server_core, server_period, server_budget, until_end, gpu_priority, tail, "
     "drawn_as, frame_period, frame_start, entry_begin, entry_task, "
     "entry_job, entry_kernel, until, last, gap, grain, draw, release_begin, arrival, release, "
-    "given_begin, given, after_begin, after, every, victim, drawn_ties, key, index, runs, "
+    "given_begin, given, after_begin, after, every, item_cluster, item_cooperative, "
+    "item_interference, gpc_begin, gpc_sms, victim, drawn_ties, key, index, runs, "
     "log_jobs, log_operations, log_blocks, log_cpus, stop=None)",
-    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpLLLLpAAALAAAAALLALiNNNNNNNNLpALLppppS",
+    "O<_Devices>"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpLLLLpAAALAAAAALLALiNNNNNNNNNNNNNLpALLppppS",
     "MachineSimulation",
     "A MachineSimulation at its start. gpus: a pair of limits and sm_order for each device;\n"
-    "gap: a fraction, (2,); runs: 0, or those of a stack without logs. See\n"
+    "gap: a fraction, (2,); item_interference: four per item; runs: 0, or those of a stack "
+    "without logs. See\n"
     "simulate/machine/machine_model.h for the arguments.");
 
 static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -352,8 +425,9 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
             &frame_period, &in[FRAME_START], &in[ENTRY_BEGIN], &in[ENTRY_TASK], &in[ENTRY_JOB],
             &in[ENTRY_KERNEL], &until, &last, &in[GAP], &grain, &draw, &in[RELEASE_BEGIN],
             &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER],
-            &in[EVERY], &victim, &drawn_ties, &key, &index, &runs, &log_jobs, &log_operations,
-            &log_blocks, &log_cpus, &stop)) {
+            &in[EVERY], &in[ITEM_CLUSTER], &in[ITEM_COOPERATIVE], &in[ITEM_INTERFERENCE],
+            &in[GPC_BEGIN], &in[GPC_SMS], &victim, &drawn_ties, &key, &index, &runs, &log_jobs,
+            &log_operations, &log_blocks, &log_cpus, &stop)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Times so far below the simulator's limit that a scenario ends before it. */
-#define LONGEST (GS_SIMULATE_HOST_LATEST / 8)
+#define LONGEST (GS_CHECK_LATEST / 8)
 
 /* Space --------------------------------------------------------------------------------------- */
 

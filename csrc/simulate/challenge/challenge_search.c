@@ -173,7 +173,7 @@ static int64_t choose_instant(search_t *self, int64_t target)
     if (count_jobs(hosts, before + deadline) > ROOM / 8 && before > 2 * deadline) {
         before = 2 * deadline;
     }
-    while (gs_rng_below(&self->rng, 3) == 0 && before < GS_SIMULATE_HOST_LATEST / 4 &&
+    while (gs_rng_below(&self->rng, 3) == 0 && before < GS_CHECK_LATEST / 4 &&
            count_jobs(hosts, 2 * before + deadline) <= ROOM / 2) {
         before *= 2;
     }

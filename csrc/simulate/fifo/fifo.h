@@ -30,10 +30,10 @@
 
 /* Prepares a simulation; after an error nothing is left to free. Refuses what gs_kernel_tasks_check
  * refuses, least outside 1 .. block_time, negative offsets and slacks, times of
- * GS_SIMULATE_FIFO_LATEST and more, a stream outside 0 .. n-1, streams with GS_FIFO_ORDER_OVERLAP,
+ * GS_CHECK_LATEST and more, a stream outside 0 .. n-1, streams with GS_FIFO_ORDER_OVERLAP,
  * an unknown order, draw or trigger, a victim that is not a task index, streams with a victim, and
  * settle with random times, a victim or given releases. Of given releases (row: the position in
- * release): those that are negative, GS_SIMULATE_FIFO_LATEST or more, before the previous one of
+ * release): those that are negative, GS_CHECK_LATEST or more, before the previous one of
  * their task, or, unless closer, less than a period after it, slack or a victim with them, and
  * given times outside 1 .. block_time. With gpu: what gs_gpu_check refuses, an unknown placement,
  * and blocks that fit no SM. With chains: what gs_kernel_chains_check refuses, another order than

@@ -14,7 +14,7 @@ static bool measure(gs_simulate_fifo_t *self)
     const gs_kernel_tasks_t *kernels = &self->model.kernels;
     int64_t h = 1, jobs = 0;
     for (int64_t i = 0; i < kernels->n; i++) {
-        if (!gs_lcm(h, kernels->period[i], &h) || h >= GS_SIMULATE_FIFO_LATEST) {
+        if (!gs_lcm(h, kernels->period[i], &h) || h >= GS_CHECK_LATEST) {
             return false;
         }
     }
@@ -48,7 +48,7 @@ static bool place_first(gs_simulate_fifo_t *self)
     }
     cycle->count = (last - 1) / cycle->hyperperiod + 1;
     int64_t instant = cycle->count * cycle->hyperperiod;
-    if (instant >= GS_SIMULATE_FIFO_LATEST || !is_complete(self, instant)) {
+    if (instant >= GS_CHECK_LATEST || !is_complete(self, instant)) {
         return false;
     }
     for (int64_t i = 0; i < model->kernels.n; i++) {
@@ -338,7 +338,7 @@ int gs_simulate_fifo_cycle_look(gs_simulate_fifo_t *self, gs_context_t *ctx)
     }
     cycle->count++;
     instant += cycle->hyperperiod;
-    if (instant >= GS_SIMULATE_FIFO_LATEST || !is_complete(self, instant) ||
+    if (instant >= GS_CHECK_LATEST || !is_complete(self, instant) ||
         !gs_add(cycle->mark, cycle->jobs, &cycle->mark)) {
         cycle->hyperperiod = 0;
         cycle->mark = -1;

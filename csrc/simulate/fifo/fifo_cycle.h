@@ -5,7 +5,7 @@
 #include "simulate/fifo/fifo_state.h"
 
 /* Prepares detection; it stays off (hyperperiod 0) where the hyperperiod reaches
- * GS_SIMULATE_FIFO_LATEST or its jobs exceed 63 bits. */
+ * GS_CHECK_LATEST or its jobs exceed 63 bits. */
 int gs_simulate_fifo_cycle_init(gs_simulate_fifo_t *self, gs_context_t *ctx);
 void gs_simulate_fifo_cycle_free(gs_simulate_fifo_t *self, gs_context_t *ctx);
 

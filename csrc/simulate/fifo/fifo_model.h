@@ -2,13 +2,11 @@
 #ifndef GS_SIMULATE_FIFO_FIFO_MODEL_H
 #define GS_SIMULATE_FIFO_FIFO_MODEL_H
 
+#include "core/checks.h"
 #include "model/fifo_order.h"
 #include "model/gpu.h"
 #include "model/kernel_chains.h"
 #include "model/kernel_tasks.h"
-
-/* All releases are before it. */
-#define GS_SIMULATE_FIFO_LATEST (GS_NEVER / 4)
 
 /* Unit for which an execution time is drawn. */
 enum {

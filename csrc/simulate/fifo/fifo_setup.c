@@ -7,23 +7,6 @@
 #include "simulate/fifo/fifo_cycle.h"
 #include "simulate/fifo/fifo_sms.h"
 
-/* Checks entries per task: at least `least`, below GS_SIMULATE_FIFO_LATEST. */
-static int check_times(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t n,
-                       int64_t least)
-{
-    for (int64_t i = 0; entry != NULL && i < n; i++) {
-        if (entry[i] < least) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
-                           least == 0 ? "a number of at least 0" : "a positive number");
-        }
-        if (entry[i] >= GS_SIMULATE_FIFO_LATEST) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i],
-                           "a time below 2**59 - 1 ticks");
-        }
-    }
-    return GS_OK;
-}
-
 static bool has_slack(const gs_simulate_fifo_model_t *model)
 {
     for (int64_t i = 0; model->slack != NULL && i < model->kernels.n; i++) {
@@ -99,7 +82,7 @@ static int check_releases(gs_context_t *ctx, const gs_simulate_fifo_model_t *mod
                                                : "at least a period after the previous one of "
                                                  "its task");
             }
-            if (release[k] >= GS_SIMULATE_FIFO_LATEST) {
+            if (release[k] >= GS_CHECK_LATEST) {
                 return gs_fail(ctx, GS_ERR_OVERFLOW, "release", k, release[k],
                                "a time below 2**59 - 1 ticks");
             }
@@ -134,7 +117,7 @@ static int check_options(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
     if (model->until < 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "until", -1, model->until, "a number of at least 0");
     }
-    if (model->until > GS_SIMULATE_FIFO_LATEST) {
+    if (model->until > GS_CHECK_LATEST) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "until", -1, model->until, "at most 2**59 - 1 ticks");
     }
     if (model->victim < -1 || model->victim >= model->kernels.n) {
@@ -187,10 +170,11 @@ static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
     int status = model->chains == NULL ? gs_kernel_tasks_check(ctx, kernels, model->m)
                                        : gs_kernel_chains_check(ctx, model->chains, model->m);
     int64_t count = status == GS_OK ? gs_simulate_fifo_kernel_count(model) : 0;
-    if (status != GS_OK || (status = check_times(ctx, "period", kernels->period, n, 1)) != GS_OK ||
-        (status = check_times(ctx, "offset", model->offset, n, 0)) != GS_OK ||
-        (status = check_times(ctx, "slack", model->slack, n, 0)) != GS_OK ||
-        (status = check_times(ctx, "least", model->least, count, 1)) != GS_OK) {
+    if (status != GS_OK ||
+        (status = gs_check_times(ctx, "period", kernels->period, n, 1)) != GS_OK ||
+        (status = gs_check_times(ctx, "offset", model->offset, n, 0)) != GS_OK ||
+        (status = gs_check_times(ctx, "slack", model->slack, n, 0)) != GS_OK ||
+        (status = gs_check_times(ctx, "least", model->least, count, 1)) != GS_OK) {
         return status;
     }
     for (int64_t i = 0; model->least != NULL && i < count; i++) {

@@ -118,6 +118,24 @@ int gs_simulate_gpu_start_context(gs_simulate_gpu_t *self, gs_context_t *ctx,
 void gs_simulate_gpu_free_sms(gs_simulate_gpu_t *self, gs_simulate_gpu_context_t *context,
                               const gs_simulate_gpu_flight_t *flight);
 
+/* Checks (gpu_check.c) ------------------------------------------------------------------------- */
+
+/* Refuses sizes of GPCs, NULL: none, that do not add up to the SMs of the GPU. */
+int gs_simulate_gpu_check_gpcs(gs_context_t *ctx, const gs_gpu_t *gpu, const int64_t *sms,
+                               int64_t gpcs);
+
+/* What kernels of an owner's model state, by row; each column may be NULL. */
+typedef struct {
+    int64_t count;
+    const int64_t *kind, *blocks;
+    int64_t kernel;              /* the kind of rows that are kernels */
+    const int64_t *cluster;      /* blocks of a cluster; NULL: 1 */
+    const int64_t *cooperative;  /* 0 or 1 */
+    const int64_t *interference; /* four factors each */
+} gs_simulate_gpu_kernels_t;
+
+int gs_simulate_gpu_check_kernels(gs_context_t *ctx, const gs_simulate_gpu_kernels_t *kernels);
+
 /* Starts of confined kernels (gpu_starts.c) ---------------------------------------------------- */
 
 /* Sets what follows from the other fields of a shape in a room. */

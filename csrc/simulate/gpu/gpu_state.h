@@ -8,6 +8,9 @@
 /* Most copy engines. */
 #define GS_SIMULATE_GPU_ENGINES 64
 
+/* Most blocks of a cluster: portable are 8, hardware of today has 16. */
+#define GS_SIMULATE_GPU_CLUSTER_BLOCKS 16
+
 /* Instant of an event that does not happen: later than any that does, which may be GS_NEVER or
  * later. */
 #define GS_SIMULATE_GPU_NO_EVENT INT64_MAX

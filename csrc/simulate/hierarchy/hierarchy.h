@@ -23,7 +23,7 @@
 
 /* Prepares a simulation; after an error nothing is left to free. Refuses indices out of range and
  * unknown enumerators, times that are negative, zero (durations) or at least
- * GS_SIMULATE_HIERARCHY_LATEST, a block that fits no SM, two NULL streams in one partition, a
+ * GS_CHECK_LATEST, a block that fits no SM, two NULL streams in one partition, a
  * runlist without one of the contexts, a graph with several times or streams, a programmatic node
  * whose `after` is not one kernel of its graph, a cooperative kernel that the empty SMs of its
  * partition do not hold, a cluster that no empty GPC holds, a copy in a direction that no engine

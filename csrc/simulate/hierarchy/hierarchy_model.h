@@ -2,13 +2,8 @@
 #ifndef GS_SIMULATE_HIERARCHY_HIERARCHY_MODEL_H
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_MODEL_H
 
+#include "core/checks.h"
 #include "simulate/gpu/gpu_state.h"
-
-/* Most blocks of a cluster: portable are 8, hardware of today has 16. */
-#define GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS 16
-
-/* All launches are before it. */
-#define GS_SIMULATE_HIERARCHY_LATEST (GS_NEVER / 4)
 
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
 typedef struct {

@@ -1,4 +1,5 @@
 /* Partitions of contexts, and the rooms of streams that follow from them. */
+#include "core/radix_sort.h"
 #include "simulate/hierarchy/hierarchy_parts.h"
 
 /* The context of each partition in use, -1 of others. */
@@ -46,14 +47,7 @@ static int check_set(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
 
 static int check_sets(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model, bool *mark)
 {
-    int status = GS_OK;
-    for (int64_t p = 0; p <= model->partitions && status == GS_OK; p++) {
-        if (model->set_begin[p] < (p == 0 ? 0 : model->set_begin[p - 1]) ||
-            model->set_begin[0] != 0) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "partition_sms", p, model->set_begin[p],
-                             "offsets that rise from 0");
-        }
-    }
+    int status = gs_check_offsets(ctx, "partition_sms", model->set_begin, model->partitions, 0);
     for (int64_t p = 0; p < model->partitions && status == GS_OK; p++) {
         status = check_set(ctx, model, p, mark);
         if (status == GS_OK) {
@@ -66,10 +60,6 @@ static int check_sets(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mo
 int gs_simulate_hierarchy_check_partitions(gs_context_t *ctx,
                                            const gs_simulate_hierarchy_model_t *model)
 {
-    if (model->partitions < 1 || model->partitions > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "partitions", -1, model->partitions,
-                       "a positive number below 2**31");
-    }
     int status = GS_OK;
     int64_t *context = gs_alloc(ctx, (size_t)model->partitions, sizeof *context);
     bool *mark = gs_alloc(ctx, (size_t)model->gpu.sms, sizeof *mark);
@@ -91,68 +81,64 @@ int gs_simulate_hierarchy_check_partitions(gs_context_t *ctx,
     return status;
 }
 
-/* Scratch for the rooms: per context and partition. */
-typedef struct {
-    int64_t *shared;  /* per context: group of the partitions without queues of their own, -1: none
-                         so far */
-    int64_t *groups;  /* per context */
-    int64_t *taken;   /* per context: streams, which take shared channels in turn */
-    int64_t *group;   /* per partition, -1: it has no streams */
-    int64_t *streams; /* per partition */
-    int64_t *channel; /* per partition, or per context where it is shared: the first one */
-} counts_t;
-
-/* The groups of the partitions with streams, by their smallest partition. */
-static void make_groups(const gs_simulate_hierarchy_model_t *model, counts_t *counts)
+/* The channels of the GPU: the streams of a partition, or of a context, take theirs in turn. order:
+ * scratch, per stream. */
+static int number_channels(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int32_t *order)
 {
-    for (int64_t c = 0; c < model->contexts; c++) {
-        counts->shared[c] = -1;
-    }
-    for (int64_t p = 0; p < model->partitions; p++) {
-        int64_t c = counts->group[p]; /* so far: its context */
-        if (c < 0) {
-            continue;
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    const int64_t *owner = model->shared_channels ? model->context : model->partition;
+    gs_simulate_gpu_t *gpu = &self->gpu;
+    gs_radix_sort_identity(model->streams, order);
+    int status = gs_radix_sort(ctx, owner, model->streams, order);
+    int64_t base = 0, turn = 0;
+    for (int64_t k = 0; k < model->streams && status == GS_OK; k++, turn++) {
+        if (k > 0 && owner[order[k]] != owner[order[k - 1]]) {
+            base = gpu->channels;
+            turn = 0;
         }
-        const bool own = model->own_queues != NULL && model->own_queues[p] != 0;
-        counts->group[p] = own || counts->shared[c] < 0 ? counts->groups[c]++ : counts->shared[c];
-        if (!own) {
-            counts->shared[c] = counts->group[p];
-        }
+        gpu->channels += turn < model->channels;
+        gpu->room[order[k]].channel = model->channels == 0 ? -1 : base + turn % model->channels;
     }
+    return status;
 }
 
-/* Numbers the channels of the GPU; returns how many there are. */
-static int64_t number_channels(const gs_simulate_hierarchy_model_t *model, counts_t *counts)
+/* The groups of each context, by their smallest partition: one for each partition with queues of
+ * its own, one for all others. shared, groups: per context, all 0. */
+static int number_groups(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int32_t *order,
+                         int64_t *shared, int64_t *groups)
 {
-    int64_t total = 0, many = model->shared_channels ? model->contexts : model->partitions;
-    const int64_t *streams = model->shared_channels ? counts->taken : counts->streams;
-    for (int64_t k = 0; k < many; k++) {
-        counts->channel[k] = total;
-        total += streams[k] < model->channels ? streams[k] : model->channels;
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    gs_radix_sort_identity(model->streams, order);
+    int status = gs_radix_sort(ctx, model->partition, model->streams, order);
+    int64_t group = 0;
+    for (int64_t k = 0; k < model->streams && status == GS_OK; k++) {
+        int64_t p = model->partition[order[k]], c = model->context[order[k]];
+        if (k == 0 || p != model->partition[order[k - 1]]) {
+            const bool own = model->own_queues != NULL && model->own_queues[p] != 0;
+            group = own || shared[c] == 0 ? groups[c]++ : shared[c] - 1;
+            shared[c] = own ? shared[c] : group + 1;
+        }
+        self->gpu.room[order[k]].group = group;
     }
-    return total;
+    return status;
 }
 
-static int fill_rooms(gs_simulate_hierarchy_t *self, gs_context_t *ctx, counts_t *counts)
+static int fill_rooms(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
     gs_simulate_gpu_t *gpu = &self->gpu;
     for (int64_t p = 0; p < model->partitions; p++) {
-        counts->group[p] = -1;
+        gpu->partition[p] = (gs_simulate_gpu_partition_t){.client = p, .null_stream = -1};
     }
     for (int64_t s = 0; s < model->streams; s++) {
-        int64_t p = model->partition[s], c = model->context[s];
-        int64_t *turn = model->shared_channels ? &counts->taken[c] : &counts->streams[p];
+        int64_t p = model->partition[s];
         gpu->stream[s] = (gs_simulate_gpu_stream_t){.kind = model->stream_kind[s], .partition = p};
         gpu->room[s] = (gs_simulate_gpu_room_t){
             .stream = s,
-            .context = c,
+            .context = model->context[s],
             .priority = model->priority[s],
-            .channel = model->channels == 0 ? -1 : *turn % model->channels,
             .partition = p,
         };
-        ++*turn;
-        counts->group[p] = c;
         if (model->stream_kind[s] == GS_SIMULATE_GPU_STREAM_NULL) {
             if (gpu->partition[p].null_stream >= 0) {
                 return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s, GS_SIMULATE_GPU_STREAM_NULL,
@@ -161,13 +147,6 @@ static int fill_rooms(gs_simulate_hierarchy_t *self, gs_context_t *ctx, counts_t
             gpu->partition[p].null_stream = s;
         }
     }
-    make_groups(model, counts);
-    gpu->channels = number_channels(model, counts);
-    for (int64_t s = 0; s < model->streams; s++) {
-        int64_t of = model->shared_channels ? model->context[s] : model->partition[s];
-        gpu->room[s].group = counts->group[model->partition[s]];
-        gpu->room[s].channel += gpu->room[s].channel < 0 ? 0 : counts->channel[of];
-    }
     return gs_poll(ctx, model->streams + model->partitions);
 }
 
@@ -175,40 +154,26 @@ int gs_simulate_hierarchy_make_rooms(gs_simulate_hierarchy_t *self, gs_context_t
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
     gs_simulate_gpu_t *gpu = &self->gpu;
-    const size_t streams = (size_t)model->streams, partitions = (size_t)model->partitions;
-    const size_t contexts = (size_t)model->contexts;
-    const size_t most = contexts > partitions ? contexts : partitions;
+    const size_t streams = (size_t)model->streams, contexts = (size_t)model->contexts;
     gpu->streams = gpu->rooms = model->streams;
     gpu->partitions = model->partitions;
-    counts_t counts = {
-        .shared = gs_alloc(ctx, contexts, sizeof(int64_t)),
-        .groups = gs_alloc(ctx, contexts, sizeof(int64_t)),
-        .taken = gs_alloc(ctx, contexts, sizeof(int64_t)),
-        .group = gs_alloc(ctx, partitions, sizeof(int64_t)),
-        .streams = gs_alloc(ctx, partitions, sizeof(int64_t)),
-        .channel = gs_alloc(ctx, most, sizeof(int64_t)),
-    };
-    int64_t *const scratch[] = {counts.shared, counts.groups,  counts.taken,
-                                counts.group,  counts.streams, counts.channel};
-    int status = GS_OK;
-    for (size_t k = 0; k < sizeof scratch / sizeof *scratch; k++) {
-        status = scratch[k] == NULL ? ctx->status : status;
-    }
-    if (status == GS_OK &&
-        ((gpu->stream = gs_alloc(ctx, streams, sizeof *gpu->stream)) == NULL ||
-         (gpu->room = gs_alloc(ctx, streams, sizeof *gpu->room)) == NULL ||
-         (gpu->partition = gs_alloc(ctx, partitions, sizeof *gpu->partition)) == NULL)) {
+    int status;
+    int64_t *shared = gs_alloc(ctx, contexts, sizeof *shared);
+    int64_t *groups = gs_alloc(ctx, contexts, sizeof *groups);
+    int32_t *order = gs_alloc(ctx, streams, sizeof *order);
+    gpu->stream = gs_alloc(ctx, streams, sizeof *gpu->stream);
+    gpu->room = gs_alloc(ctx, streams, sizeof *gpu->room);
+    gpu->partition = gs_alloc(ctx, (size_t)model->partitions, sizeof *gpu->partition);
+    if (shared == NULL || groups == NULL || order == NULL || gpu->stream == NULL ||
+        gpu->room == NULL || gpu->partition == NULL) {
         status = ctx->status;
+    } else if ((status = fill_rooms(self, ctx)) == GS_OK &&
+               (status = number_channels(self, ctx, order)) == GS_OK) {
+        status = number_groups(self, ctx, order, shared, groups);
     }
-    for (int64_t p = 0; p < model->partitions && status == GS_OK; p++) {
-        gpu->partition[p] = (gs_simulate_gpu_partition_t){.client = p, .null_stream = -1};
-    }
-    if (status == GS_OK) {
-        status = fill_rooms(self, ctx, &counts);
-    }
-    for (size_t k = 0; k < sizeof scratch / sizeof *scratch; k++) {
-        gs_free(ctx, scratch[k]);
-    }
+    gs_free(ctx, shared);
+    gs_free(ctx, groups);
+    gs_free(ctx, order);
     return status;
 }
 

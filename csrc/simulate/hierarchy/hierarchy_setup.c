@@ -3,59 +3,15 @@
 
 #include <string.h>
 
+#include "core/radix_sort.h"
 #include "core/rng.h"
 #include "simulate/hierarchy/hierarchy_parts.h"
 
-/* Checks that entries are within least .. most. */
-static int check_range(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
-                       int64_t least, int64_t most, const char *reason)
+/* A runlist has each context at least once. */
+static int check_runlist(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
-    for (int64_t i = 0; i < count; i++) {
-        if (entry[i] < least || entry[i] > most) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], reason);
-        }
-    }
-    return GS_OK;
-}
-
-static int check_times(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
-                       int64_t least)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (entry[i] < least) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
-                           least == 0 ? "a number of at least 0" : "a positive number");
-        }
-        if (entry[i] >= GS_SIMULATE_HIERARCHY_LATEST) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i],
-                           "a time below 2**59 - 1 ticks");
-        }
-    }
-    return GS_OK;
-}
-
-static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
-{
-    if (model->contexts < 1 || model->contexts > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "contexts", -1, model->contexts,
-                       "a positive number below 2**31");
-    }
-    if (model->channels < 0 || model->channels > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "channels", -1, model->channels,
-                       "0 for no limit, or a positive number below 2**31");
-    }
-    if (model->resident_grids < 0 || model->resident_grids > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "resident_grids", -1, model->resident_grids,
-                       "0 for no limit, or a positive number below 2**31");
-    }
-    int status = check_times(ctx, "context_switch", &model->context_switch, 1, 0);
-    if (status == GS_OK) {
-        status = check_times(ctx, "timeslice", model->timeslice, model->contexts, 1);
-    }
-    if (status == GS_OK && model->runlist != NULL) {
-        status = check_range(ctx, "runlist", model->runlist, model->runlist_length, 0,
-                             model->contexts - 1, "the index of a context");
-    }
+    int status = gs_check_range(ctx, "runlist", model->runlist, model->runlist_length, 0,
+                                model->contexts - 1, "the index of a context");
     if (status != GS_OK || model->runlist == NULL) {
         return status;
     }
@@ -75,50 +31,27 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t
     return status;
 }
 
-/* Checks the sizes of GPCs. */
-static int check_gpcs(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+/* Counts, which are checked before the columns. */
+static int check_counts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
-    int64_t left = model->gpu.sms;
-    for (int64_t g = 0; model->gpc_sms != NULL && g < model->gpcs; g++) {
-        if (model->gpc_sms[g] < 1) {
-            return gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", g, model->gpc_sms[g],
-                           "a positive number");
-        }
-        if (model->gpc_sms[g] > left) {
-            return gs_fail_above(ctx, GS_ERR_VALUE, "sms_per_gpc", g, model->gpc_sms[g], left,
-                                 "the SMs of the GPU that are left");
-        }
-        left -= model->gpc_sms[g];
-    }
-    if (model->gpc_sms != NULL && left > 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", -1, model->gpu.sms - left,
-                       "sizes that add up to the SMs of the GPU");
-    }
-    return GS_OK;
-}
-
-static int check_streams(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
-{
-    if (model->streams < 1 || model->streams > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "streams", -1, model->streams,
-                       "a positive number below 2**31");
-    }
-    int status = check_range(ctx, "context", model->context, model->streams, 0, model->contexts - 1,
-                             "the index of a context");
-    if (status == GS_OK) {
-        status = check_range(ctx, "stream_kind", model->stream_kind, model->streams,
-                             GS_SIMULATE_GPU_STREAM_BLOCKING, GS_SIMULATE_GPU_STREAM_NULL,
-                             "a known kind of stream");
-    }
-    return status;
-}
-
-/* Checks ops + 1 offsets, ascending from 0. */
-static int check_offsets(gs_context_t *ctx, const char *field, const int64_t *begin, int64_t ops)
-{
-    for (int64_t i = 0; i <= ops; i++) {
-        if (begin[i] < (i == 0 ? 0 : begin[i - 1]) || (i == 0 && begin[0] != 0)) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, begin[i], "offsets that rise from 0");
+    const char *some = "a positive number below 2**31";
+    const char *limit = "0 for no limit, or a positive number below 2**31";
+    const struct {
+        const char *field;
+        int64_t value, least;
+        const char *expected;
+    } counts[] = {
+        {"contexts", model->contexts, 1, some},
+        {"channels", model->channels, 0, limit},
+        {"resident_grids", model->resident_grids, 0, limit},
+        {"streams", model->streams, 1, some},
+        {"partitions", model->partitions, 1, some},
+        {"launches", model->ops, 0, "a number of at least 0, below 2**31"},
+    };
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        if (counts[k].value < counts[k].least || counts[k].value > INT32_MAX) {
+            return gs_fail(ctx, GS_ERR_VALUE, counts[k].field, -1, counts[k].value,
+                           counts[k].expected);
         }
     }
     return GS_OK;
@@ -126,49 +59,25 @@ static int check_offsets(gs_context_t *ctx, const char *field, const int64_t *be
 
 static int check_given(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
-    int status = GS_OK;
-    if (model->given_begin != NULL) {
-        status = check_offsets(ctx, "block_times", model->given_begin, model->ops);
-        for (int64_t i = 0; i < model->ops && status == GS_OK; i++) {
-            int64_t count = model->given_begin[i + 1] - model->given_begin[i];
-            if (count != 0 &&
-                (model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL || count != model->blocks[i])) {
-                status = gs_fail(ctx, GS_ERR_VALUE, "block_times", i, count,
-                                 "one time for each block of the kernel");
-            }
+    int status = gs_check_offsets(ctx, "block_times", model->given_begin, model->ops, 0);
+    for (int64_t i = 0; model->given_begin != NULL && i < model->ops && status == GS_OK; i++) {
+        int64_t count = model->given_begin[i + 1] - model->given_begin[i];
+        if (count != 0 &&
+            (model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL || count != model->blocks[i])) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "block_times", i, count,
+                             "one time for each block of the kernel");
         }
-        if (status == GS_OK) {
-            status =
-                check_times(ctx, "block_times", model->given, model->given_begin[model->ops], 1);
-        }
+    }
+    if (status == GS_OK && model->given_begin != NULL) {
+        status =
+            gs_check_times(ctx, "block_times", model->given, model->given_begin[model->ops], 1);
+    }
+    if (status == GS_OK) {
+        status = gs_check_offsets(ctx, "after", model->after_begin, model->ops, 0);
     }
     if (status == GS_OK && model->after_begin != NULL) {
-        status = check_offsets(ctx, "after", model->after_begin, model->ops);
-        if (status == GS_OK) {
-            status = check_range(ctx, "after", model->after, model->after_begin[model->ops], 0,
-                                 model->ops - 1, "the index of a launch");
-        }
-    }
-    return status;
-}
-
-/* Checks the launches of kernels whose blocks start together. */
-static int check_starts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
-{
-    int status = GS_OK;
-    if (model->cooperative != NULL) {
-        status = check_range(ctx, "cooperative", model->cooperative, model->ops, 0, 1, "0 or 1");
-    }
-    for (int64_t i = 0; i < model->ops && model->cluster != NULL && status == GS_OK; i++) {
-        if (model->kind[i] != GS_SIMULATE_GPU_OP_KERNEL) {
-            continue;
-        }
-        if (model->cluster[i] < 1 || model->cluster[i] > GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "cluster", i, model->cluster[i], "1 to 16 blocks");
-        } else if (model->blocks[i] % model->cluster[i] != 0) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "cluster", i, model->cluster[i],
-                             "a divisor of the number of blocks");
-        }
+        status = gs_check_range(ctx, "after", model->after, model->after_begin[model->ops], 0,
+                                model->ops - 1, "the index of a launch");
     }
     return status;
 }
@@ -201,58 +110,60 @@ static int check_engines(gs_context_t *ctx, const gs_simulate_hierarchy_model_t 
 
 static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
-    int64_t ops = model->ops;
-    if (ops < 0 || ops > INT32_MAX) {
-        return gs_fail(ctx, GS_ERR_VALUE, "launches", -1, ops,
-                       "a number of at least 0, below 2**31");
+    const int64_t ops = model->ops;
+    int status;
+    if ((status = gs_check_times(ctx, "time", model->time, ops, 0)) != GS_OK ||
+        (status = gs_check_range(ctx, "kind", model->kind, ops, GS_SIMULATE_GPU_OP_KERNEL,
+                                 GS_SIMULATE_GPU_OP_COPY_OUT, "a known kind of operation")) !=
+            GS_OK ||
+        (status = gs_check_range(ctx, "stream", model->stream, ops, 0, model->streams - 1,
+                                 "the index of a stream")) != GS_OK ||
+        (status = gs_check_times(ctx, "duration", model->least, ops, 1)) != GS_OK ||
+        (status = gs_check_times(ctx, "longest", model->most, ops, 1)) != GS_OK) {
+        return status;
     }
-    int status = check_times(ctx, "time", model->time, ops, 0);
-    if (status == GS_OK) {
-        status = check_range(ctx, "kind", model->kind, ops, GS_SIMULATE_GPU_OP_KERNEL,
-                             GS_SIMULATE_GPU_OP_COPY_OUT, "a known kind of operation");
-    }
-    if (status == GS_OK) {
-        status = check_range(ctx, "stream", model->stream, ops, 0, model->streams - 1,
-                             "the index of a stream");
-    }
-    if (status == GS_OK) {
-        status = check_times(ctx, "duration", model->least, ops, 1);
-    }
-    if (status == GS_OK) {
-        status = check_times(ctx, "longest", model->most, ops, 1);
-    }
-    for (int64_t i = 0; i < ops && status == GS_OK; i++) {
+    for (int64_t i = 0; i < ops; i++) {
         if (model->most[i] < model->least[i]) {
-            status =
-                gs_fail(ctx, GS_ERR_VALUE, "longest", i, model->most[i], "at least the duration");
+            return gs_fail(ctx, GS_ERR_VALUE, "longest", i, model->most[i],
+                           "at least the duration");
         }
     }
-    if (status == GS_OK && model->interference != NULL) {
-        status = check_range(ctx, "interference", model->interference, 4 * ops, 1000, 1000000,
-                             "1000 to 1000000 thousandths");
+    const gs_simulate_gpu_kernels_t kernels = {
+        ops,
+        model->kind,
+        model->blocks,
+        GS_SIMULATE_GPU_OP_KERNEL,
+        model->cluster,
+        model->cooperative,
+        model->interference,
+    };
+    if ((status = gs_simulate_gpu_check_kernels(ctx, &kernels)) != GS_OK ||
+        (status = check_engines(ctx, model)) != GS_OK) {
+        return status;
     }
-    if (status == GS_OK) {
-        status = check_engines(ctx, model);
-    }
-    if (status == GS_OK) {
-        status = check_starts(ctx, model);
-    }
-    return status == GS_OK ? check_given(ctx, model) : status;
+    return check_given(ctx, model);
 }
 
 static int check(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
-    int status = check_gpcs(ctx, model);
-    if (status == GS_OK) {
-        status = check_contexts(ctx, model);
+    int status = gs_gpu_check(ctx, &model->gpu);
+    if (status != GS_OK ||
+        (status = gs_simulate_gpu_check_gpcs(ctx, &model->gpu, model->gpc_sms, model->gpcs)) !=
+            GS_OK ||
+        (status = check_counts(ctx, model)) != GS_OK ||
+        (status = gs_check_times(ctx, "context_switch", &model->context_switch, 1, 0)) != GS_OK ||
+        (status = gs_check_times(ctx, "timeslice", model->timeslice, model->contexts, 1)) !=
+            GS_OK ||
+        (status = check_runlist(ctx, model)) != GS_OK ||
+        (status = gs_check_range(ctx, "context", model->context, model->streams, 0,
+                                 model->contexts - 1, "the index of a context")) != GS_OK ||
+        (status = gs_check_range(ctx, "stream_kind", model->stream_kind, model->streams,
+                                 GS_SIMULATE_GPU_STREAM_BLOCKING, GS_SIMULATE_GPU_STREAM_NULL,
+                                 "a known kind of stream")) != GS_OK ||
+        (status = gs_simulate_hierarchy_check_partitions(ctx, model)) != GS_OK) {
+        return status;
     }
-    if (status == GS_OK) {
-        status = check_streams(ctx, model);
-    }
-    if (status == GS_OK) {
-        status = gs_simulate_hierarchy_check_partitions(ctx, model);
-    }
-    return status == GS_OK ? check_ops(ctx, model) : status;
+    return check_ops(ctx, model);
 }
 
 /* Columns of so many rows have their own pages, which move when they grow and are not copied. Pages
@@ -276,55 +187,28 @@ static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
     const size_t ops = (size_t)model->ops;
-    int status = GS_OK;
-    for (int c = 0; c < GS_SIMULATE_GPU_TIME_COLUMNS && status == GS_OK; c++) {
-        self->time[c] = gs_alloc(ctx, ops, sizeof *self->time[c]);
-        status = self->time[c] == NULL ? ctx->status : GS_OK;
-    }
-    if (status == GS_OK && ((self->order = gs_alloc(ctx, ops, sizeof *self->order)) == NULL ||
-                            (self->op = gs_alloc(ctx, ops, sizeof *self->op)) == NULL ||
-                            (self->engine = gs_alloc(ctx, ops, sizeof *self->engine)) == NULL)) {
-        status = ctx->status;
-    }
-    if (status == GS_OK && model->after_begin != NULL &&
-        ((self->waiter = gs_alloc(ctx, ops, sizeof *self->waiter)) == NULL ||
-         (self->next_waiter = gs_alloc(ctx, ops, sizeof *self->next_waiter)) == NULL)) {
-        status = ctx->status;
-    }
-    for (size_t i = 0; i < ops && status == GS_OK; i++) {
-        for (int c = 0; c < GS_SIMULATE_GPU_TIME_COLUMNS; c++) {
-            self->time[c][i] = -1;
+    for (int c = 0; c < GS_SIMULATE_GPU_TIME_COLUMNS; c++) {
+        if ((self->time[c] = gs_alloc(ctx, ops, sizeof *self->time[c])) == NULL) {
+            return ctx->status;
         }
-        self->op[i] = -1;
-        self->engine[i] = -1;
-        if (self->waiter != NULL) {
-            self->waiter[i] = -1;
-        }
+        memset(self->time[c], -1, ops * sizeof *self->time[c]);
     }
-    return status;
-}
-
-/* Sorts the operations by launch. */
-static int sort_launches(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
-{
-    const int64_t *time = self->model.time;
-    bool sorted = true;
-    for (int64_t i = 0; i < self->model.ops; i++) {
-        self->order[i] = (int32_t)i;
-        sorted = sorted && (i == 0 || time[i - 1] <= time[i]);
+    if ((self->order = gs_alloc(ctx, ops, sizeof *self->order)) == NULL ||
+        (self->op = gs_alloc(ctx, ops, sizeof *self->op)) == NULL ||
+        (self->engine = gs_alloc(ctx, ops, sizeof *self->engine)) == NULL) {
+        return ctx->status;
     }
-    gs_heap_t heap = {0};
-    int status = GS_OK;
-    for (int64_t i = 0; i < self->model.ops && !sorted && status == GS_OK; i++) {
-        status = gs_heap_push(&heap, ctx, time[i], i);
+    memset(self->op, -1, ops * sizeof *self->op);
+    memset(self->engine, -1, ops * sizeof *self->engine);
+    if (model->after_begin == NULL) {
+        return GS_OK;
     }
-    for (int64_t rank = 0; status == GS_OK && heap.count > 0; rank++) {
-        self->order[rank] = (int32_t)heap.entry[0].item;
-        gs_heap_pop(&heap);
-        status = gs_poll(ctx, 32);
+    if ((self->waiter = gs_alloc(ctx, ops, sizeof *self->waiter)) == NULL ||
+        (self->next_waiter = gs_alloc(ctx, ops, sizeof *self->next_waiter)) == NULL) {
+        return ctx->status;
     }
-    gs_heap_free(&heap, ctx);
-    return status;
+    memset(self->waiter, -1, ops * sizeof *self->waiter);
+    return GS_OK;
 }
 
 /* Refuses kernels that could never start, and counts their blocks. */
@@ -387,27 +271,19 @@ static void describe_gpu(gs_simulate_hierarchy_t *self)
 static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
-    describe_gpu(self);
     int status = allocate(self, ctx);
-    if (status == GS_OK) {
-        status = gs_simulate_hierarchy_make_rooms(self, ctx);
-    }
-    if (status == GS_OK) {
-        status = gs_simulate_gpu_init(&self->gpu, ctx);
-    }
-    if (status == GS_OK) {
-        status = gs_simulate_hierarchy_make_limits(self, ctx);
-    }
-    if (status == GS_OK) {
-        status = sort_launches(self, ctx);
-    }
-    if (status == GS_OK) {
-        status = check_kernels(self, ctx);
-    }
-    if (status == GS_OK && model->graph != NULL) {
-        status = gs_simulate_hierarchy_make_graphs(self, ctx);
-    }
     if (status != GS_OK) {
+        return status;
+    }
+    describe_gpu(self);
+    gs_radix_sort_identity(model->ops, self->order);
+    if ((status = gs_simulate_hierarchy_make_rooms(self, ctx)) != GS_OK ||
+        (status = gs_simulate_gpu_init(&self->gpu, ctx)) != GS_OK ||
+        (status = gs_simulate_hierarchy_make_limits(self, ctx)) != GS_OK ||
+        (status = gs_radix_sort(ctx, model->time, model->ops, self->order)) != GS_OK ||
+        (status = check_kernels(self, ctx)) != GS_OK ||
+        (model->graph != NULL &&
+         (status = gs_simulate_hierarchy_make_graphs(self, ctx)) != GS_OK)) {
         return status;
     }
     self->block_log.first = first_log(self, ctx);
@@ -431,13 +307,8 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         self->model.partitions = model->contexts;
     }
     self->turn = -1;
-    int status = gs_gpu_check(ctx, &model->gpu);
-    if (status == GS_OK) {
-        status = check(ctx, &self->model);
-    }
-    if (status == GS_OK) {
-        status = prepare(self, ctx);
-    }
+    int status = check(ctx, &self->model);
+    status = status == GS_OK ? prepare(self, ctx) : status;
     if (status != GS_OK) {
         gs_simulate_hierarchy_free(self, ctx);
     }

@@ -145,7 +145,7 @@
 
 /* Prepares a simulation; after an error nothing is left to free. Refuses what gs_host_tasks_check
  * refuses, cpus or sms outside 1..INT32_MAX, a core or server's core out of range, with STGM a task
- * with kernels and no SM, times of GS_SIMULATE_HOST_LATEST and more, equal priorities unless global
+ * with kernels and no SM, times of GS_CHECK_LATEST and more, equal priorities unless global
  * EDF, GPU priorities that tie or disagree with the priorities of a core, unknown or incompatible
  * options, invalid shares, a victim that is not a task index, releases less than a period apart,
  * and given times beyond the worst case. */

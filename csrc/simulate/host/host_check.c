@@ -18,7 +18,7 @@ int gs_simulate_host_check_clock(gs_context_t *ctx, const char *field, int64_t i
     if (value < 0) {
         return gs_fail(ctx, GS_ERR_VALUE, field, i, value, "a number of at least 0");
     }
-    return value < GS_SIMULATE_HOST_LATEST
+    return value < GS_CHECK_LATEST
                ? GS_OK
                : gs_fail(ctx, GS_ERR_OVERFLOW, field, i, value, "a time below 2**59 - 1 ticks");
 }

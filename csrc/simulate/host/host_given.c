@@ -9,7 +9,7 @@ static int check_task(gs_context_t *ctx, const gs_simulate_host_model_t *model, 
         if (release < 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "release", k, release, "a number of at least 0");
         }
-        if (release >= GS_SIMULATE_HOST_LATEST) {
+        if (release >= GS_CHECK_LATEST) {
             return gs_fail(ctx, GS_ERR_OVERFLOW, "release", k, release,
                            "a time below 2**59 - 1 ticks");
         }

@@ -2,11 +2,9 @@
 #ifndef GS_SIMULATE_HOST_HOST_MODEL_H
 #define GS_SIMULATE_HOST_HOST_MODEL_H
 
+#include "core/checks.h"
 #include "model/host_tasks.h"
 #include "simulate/host/host_way.h"
-
-/* All releases are before it. */
-#define GS_SIMULATE_HOST_LATEST (GS_NEVER / 4)
 
 /* Order of the contexts with launched kernels. */
 enum { GS_SIMULATE_HOST_RING_FIFO = 0, GS_SIMULATE_HOST_RING_CYCLIC = 1 };

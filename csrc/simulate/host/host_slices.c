@@ -7,7 +7,7 @@ static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
     if (status != GS_OK) {
         return status;
     }
-    if (model->slice < 1 || model->slice >= GS_SIMULATE_HOST_LATEST) {
+    if (model->slice < 1 || model->slice >= GS_CHECK_LATEST) {
         return gs_fail(ctx, GS_ERR_VALUE, "timeslice", -1, model->slice,
                        "a positive time below 2**59 - 1 ticks");
     }

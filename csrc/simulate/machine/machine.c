@@ -80,6 +80,9 @@ static void settle(gs_simulate_machine_state_t *self)
         }
         started = gs_simulate_machine_start(self);
     }
+    for (int64_t d = 0; d < self->model->devices && self->status == GS_OK; d++) {
+        gs_simulate_machine_fail(self, gs_simulate_gpu_settle(&self->device[d], self->ctx));
+    }
 }
 
 static int64_t least(int64_t a, int64_t b)

@@ -59,7 +59,7 @@
 
 /* Prepares a simulation; after an error nothing is left to free. Refuses indices out of range,
  * unknown enumerators, times that are not positive (costs: negative) or at least
- * GS_SIMULATE_MACHINE_LATEST, equal priorities, programs that do not end with a STOP, sections that
+ * GS_CHECK_LATEST, equal priorities, programs that do not end with a STOP, sections that
  * do not begin and end in turn, calls that nothing waits for, a block that fits no SM, a copy
  * without its engine, kernels without a context or a channel, clients with several limits or
  * devices, and tasks that others release with frames. */

@@ -5,46 +5,6 @@ typedef gs_simulate_machine_model_t model_t;
 
 #define TASKS (INT64_C(1) << 20)
 
-/* Checks that entries are within least .. most. */
-static int check_range(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
-                       int64_t least, int64_t most, const char *reason)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (entry[i] < least || entry[i] > most) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], reason);
-        }
-    }
-    return gs_poll(ctx, count);
-}
-
-static int check_times(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
-                       int64_t least)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (entry[i] < least) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
-                           least == 0 ? "a number of at least 0" : "a positive number");
-        }
-        if (entry[i] >= GS_SIMULATE_MACHINE_LATEST) {
-            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i],
-                           "a time below 2**59 - 1 ticks");
-        }
-    }
-    return gs_poll(ctx, count);
-}
-
-/* Checks count + 1 offsets that rise from 0, by at least `least` each. */
-static int check_offsets(gs_context_t *ctx, const char *field, const int64_t *begin, int64_t count,
-                         int64_t least)
-{
-    for (int64_t i = 0; i <= count; i++) {
-        if (i == 0 ? begin[0] != 0 : begin[i] < begin[i - 1] || begin[i] - begin[i - 1] < least) {
-            return gs_fail(ctx, GS_ERR_VALUE, field, i, begin[i], "offsets that rise from 0");
-        }
-    }
-    return gs_poll(ctx, count);
-}
-
 static int check_different(gs_context_t *ctx, const char *field, const int64_t *entry,
                            int64_t count)
 {
@@ -70,7 +30,7 @@ static int check_server(gs_context_t *ctx, const model_t *m)
     if (m->policy != GS_SIMULATE_MACHINE_GLOBAL_EDF) {
         return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, m->policy, "global EDF for the container");
     }
-    int status = check_times(ctx, "server_period", &m->server_period, 1, 1);
+    int status = gs_check_times(ctx, "server_period", &m->server_period, 1, 1);
     if (status == GS_OK && (m->server_budget < 1 || m->server_budget > m->server_period)) {
         status = gs_fail(ctx, GS_ERR_VALUE, "server_budget", -1, m->server_budget,
                          "a time of 1 to the server's period");
@@ -97,7 +57,7 @@ static int check_options(gs_context_t *ctx, const model_t *m)
         {"victim", m->victim, -1, m->n - 1, "a task, or -1"},
         {"gap", m->gap.over, 0, INT32_MAX, "a share of at least 0"},
         {"gap", m->gap.under, 1, INT32_MAX, "a share with a divisor below 2**31"},
-        {"grain", m->grain, 1, GS_SIMULATE_MACHINE_LATEST, "a positive number"},
+        {"grain", m->grain, 1, GS_CHECK_LATEST, "a positive number"},
         {"last", m->last, 0, GS_NEVER, "an instant"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
@@ -121,7 +81,7 @@ static int check_options(gs_context_t *ctx, const model_t *m)
     };
     int status = m->rule == GS_SIMULATE_MACHINE_RULE_CONTAINER ? check_server(ctx, m) : GS_OK;
     for (size_t i = 0; i < sizeof times / sizeof *times && status == GS_OK; i++) {
-        status = check_times(ctx, times[i].field, &times[i].value, 1, times[i].least);
+        status = gs_check_times(ctx, times[i].field, &times[i].value, 1, times[i].least);
     }
     return status;
 }
@@ -133,13 +93,13 @@ static int check_devices(gs_context_t *ctx, const model_t *m)
         status = gs_gpu_check(ctx, &m->gpu[d]);
     }
     if (status == GS_OK) {
-        status = check_range(ctx, "grids", m->grids, m->devices, 0, INT32_MAX,
-                             "a number of kernels, or 0");
+        status = gs_check_range(ctx, "grids", m->grids, m->devices, 0, INT32_MAX,
+                                "a number of kernels, or 0");
     }
     if (status == GS_OK) {
-        status = check_range(ctx, "engines", m->engines, m->devices, 0,
-                             (INT64_C(1) << 2 * GS_SIMULATE_MACHINE_ENGINES) - 1,
-                             "the directions of at most 31 copy engines");
+        status = gs_check_range(ctx, "engines", m->engines, m->devices, 0,
+                                (INT64_C(1) << 2 * GS_SIMULATE_MACHINE_ENGINES) - 1,
+                                "the directions of at most 31 copy engines");
     }
     for (int64_t d = 0; d < m->devices && status == GS_OK; d++) {
         for (int64_t left = m->engines[d]; left > 0 && status == GS_OK; left >>= 2) {
@@ -148,6 +108,13 @@ static int check_devices(gs_context_t *ctx, const model_t *m)
                                  "a direction for each copy engine");
             }
         }
+    }
+    if (status == GS_OK) {
+        status = gs_check_offsets(ctx, "gpc_begin", m->gpc_begin, m->devices, 0);
+    }
+    for (int64_t d = 0; m->gpc_begin != NULL && d < m->devices && status == GS_OK; d++) {
+        status = gs_simulate_gpu_check_gpcs(ctx, &m->gpu[d], m->gpc_sms + m->gpc_begin[d],
+                                            m->gpc_begin[d + 1] - m->gpc_begin[d]);
     }
     bool one = m->rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES ||
                m->rule == GS_SIMULATE_MACHINE_RULE_GCAPS ||
@@ -160,24 +127,24 @@ static int check_devices(gs_context_t *ctx, const model_t *m)
 
 static int check_tasks(gs_context_t *ctx, const model_t *m)
 {
-    int status = check_times(ctx, "period", m->period, m->n, 1);
-    status = status != GS_OK ? status : check_times(ctx, "deadline", m->deadline, m->n, 1);
-    status = status != GS_OK ? status : check_times(ctx, "offset", m->offset, m->n, 0);
-    status = status != GS_OK ? status : check_times(ctx, "jitter", m->jitter, m->n, 0);
+    int status = gs_check_times(ctx, "period", m->period, m->n, 1);
+    status = status != GS_OK ? status : gs_check_times(ctx, "deadline", m->deadline, m->n, 1);
+    status = status != GS_OK ? status : gs_check_times(ctx, "offset", m->offset, m->n, 0);
+    status = status != GS_OK ? status : gs_check_times(ctx, "jitter", m->jitter, m->n, 0);
     status = status != GS_OK ? status
-                             : check_range(ctx, "priority", m->priority, m->n, 0, INT32_MAX,
-                                           "a number of at least 0 below 2**31");
+                             : gs_check_range(ctx, "priority", m->priority, m->n, 0, INT32_MAX,
+                                              "a number of at least 0 below 2**31");
     if (status == GS_OK && m->policy == GS_SIMULATE_MACHINE_PARTITIONED) {
-        status = check_range(ctx, "core", m->core, m->n, 0, m->cpus - 1, "the index of a CPU");
+        status = gs_check_range(ctx, "core", m->core, m->n, 0, m->cpus - 1, "the index of a CPU");
     }
     if (status == GS_OK && m->rule == GS_SIMULATE_MACHINE_RULE_GCAPS) {
         status = check_different(ctx, "gpu_priority", m->gpu_priority, m->n);
     }
     if (status == GS_OK && m->rule == GS_SIMULATE_MACHINE_RULE_EDF_SERIAL) {
-        status = check_times(ctx, "tail", m->tail, m->n, 0);
+        status = gs_check_times(ctx, "tail", m->tail, m->n, 0);
     }
     for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
-        if (m->gap.over / m->gap.under >= GS_SIMULATE_MACHINE_LATEST / m->period[i]) {
+        if (m->gap.over / m->gap.under >= GS_CHECK_LATEST / m->period[i]) {
             status = gs_fail(ctx, GS_ERR_OVERFLOW, "gap", i, m->gap.over, "gaps below 2**59 ticks");
         }
     }
@@ -210,7 +177,7 @@ static int check_clients(gs_context_t *ctx, const model_t *m)
 static int check_rooms(gs_context_t *ctx, const model_t *m)
 {
     int status =
-        check_range(ctx, "device", m->device, m->n, 0, m->devices - 1, "the index of a device");
+        gs_check_range(ctx, "device", m->device, m->n, 0, m->devices - 1, "the index of a device");
     const struct {
         const char *field;
         const int64_t *entry;
@@ -220,20 +187,20 @@ static int check_rooms(gs_context_t *ctx, const model_t *m)
         {"level", m->level, 0},   {"channel", m->channel, -1}, {"client", m->client, 0},
     };
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms && status == GS_OK; i++) {
-        status = check_range(ctx, rooms[i].field, rooms[i].entry, m->n, rooms[i].least, m->n - 1,
-                             "a number below that of the tasks");
+        status = gs_check_range(ctx, rooms[i].field, rooms[i].entry, m->n, rooms[i].least, m->n - 1,
+                                "a number below that of the tasks");
     }
     if (status == GS_OK) {
-        status = check_range(ctx, "limit", m->limit, m->n, 0, GS_GPU_MAX_SMS, "a number of SMs");
+        status = gs_check_range(ctx, "limit", m->limit, m->n, 0, GS_GPU_MAX_SMS, "a number of SMs");
     }
     status = status == GS_OK ? check_clients(ctx, m) : status;
     if (status == GS_OK) {
-        status = check_offsets(ctx, "set_begin", m->set_begin, m->n, 0);
+        status = gs_check_offsets(ctx, "set_begin", m->set_begin, m->n, 0);
     }
     for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
-        status =
-            check_range(ctx, "set", m->set + m->set_begin[i], m->set_begin[i + 1] - m->set_begin[i],
-                        0, m->gpu[m->device[i]].sms - 1, "an SM of the device");
+        status = gs_check_range(ctx, "set", m->set + m->set_begin[i],
+                                m->set_begin[i + 1] - m->set_begin[i], 0,
+                                m->gpu[m->device[i]].sms - 1, "an SM of the device");
     }
     return status;
 }
@@ -304,6 +271,11 @@ static int check_item(gs_context_t *ctx, const model_t *m, int64_t i, int64_t k)
         sms = m->set_begin[i + 1] - m->set_begin[i];
     }
     sms = m->limit[i] > 0 && m->limit[i] < sms ? m->limit[i] : sms;
+    if (m->item_whole[k] > 0 &&
+        (m->item_interference != NULL || m->item_cooperative != NULL || m->item_cluster != NULL)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "item_whole", k, m->item_whole[k],
+                       "0 with clusters, cooperative kernels or interference");
+    }
     if (m->item_whole[k] < 0 || m->item_whole[k] > sms) {
         return gs_fail(ctx, GS_ERR_VALUE, "item_whole", k, m->item_whole[k],
                        "at most the SMs that the task may use");
@@ -313,18 +285,25 @@ static int check_item(gs_context_t *ctx, const model_t *m, int64_t i, int64_t k)
 
 static int check_programs(gs_context_t *ctx, const model_t *m)
 {
-    int status = check_offsets(ctx, "item_begin", m->item_begin, m->n, 1);
-    status = status != GS_OK ? status : check_offsets(ctx, "step_begin", m->step_begin, m->n, 1);
+    int status = gs_check_offsets(ctx, "item_begin", m->item_begin, m->n, 1);
+    status = status != GS_OK ? status : gs_check_offsets(ctx, "step_begin", m->step_begin, m->n, 1);
     if (status != GS_OK) {
         return status;
     }
-    status = check_times(ctx, "item_time", m->item_time, m->item_begin[m->n], 1);
+    status = gs_check_times(ctx, "item_time", m->item_time, m->item_begin[m->n], 1);
     for (int64_t k = 0; k < m->item_begin[m->n] && status == GS_OK; k++) {
         if (m->item_least[k] < 1 || m->item_least[k] > m->item_time[k]) {
             status = gs_fail(ctx, GS_ERR_VALUE, "item_least", k, m->item_least[k],
                              "a positive time of at most item_time");
         }
     }
+    const gs_simulate_gpu_kernels_t kernels = {
+        m->item_begin[m->n],  m->item_kind,
+        m->item_blocks,       GS_SIMULATE_MACHINE_ITEM_KERNEL,
+        m->item_cluster,      m->item_cooperative,
+        m->item_interference,
+    };
+    status = status == GS_OK ? gs_simulate_gpu_check_kernels(ctx, &kernels) : status;
     for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
         for (int64_t k = m->item_begin[i]; k < m->item_begin[i + 1] && status == GS_OK; k++) {
             status = check_item(ctx, m, i, k);
@@ -339,35 +318,35 @@ static int check_frames(gs_context_t *ctx, const model_t *m)
     if (m->frames < 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "frames", -1, m->frames, "a number of at least 0");
     }
-    int status = check_times(ctx, "frame_period", &m->frame_period, 1, 1);
+    int status = gs_check_times(ctx, "frame_period", &m->frame_period, 1, 1);
     status =
-        status != GS_OK ? status : check_times(ctx, "frame_start", m->frame_start, m->frames, 0);
-    status =
-        status != GS_OK ? status : check_offsets(ctx, "entry_begin", m->entry_begin, m->frames, 0);
+        status != GS_OK ? status : gs_check_times(ctx, "frame_start", m->frame_start, m->frames, 0);
+    status = status != GS_OK ? status
+                             : gs_check_offsets(ctx, "entry_begin", m->entry_begin, m->frames, 0);
     if (status != GS_OK) {
         return status;
     }
     int64_t entries = m->entry_begin[m->frames];
-    status =
-        check_range(ctx, "entry_task", m->entry_task, entries, 0, m->n - 1, "the index of a task");
+    status = gs_check_range(ctx, "entry_task", m->entry_task, entries, 0, m->n - 1,
+                            "the index of a task");
     status = status != GS_OK ? status
-                             : check_range(ctx, "entry_job", m->entry_job, entries, 0, INT32_MAX,
-                                           "the number of a job");
+                             : gs_check_range(ctx, "entry_job", m->entry_job, entries, 0, INT32_MAX,
+                                              "the number of a job");
     return status != GS_OK ? status
-                           : check_range(ctx, "entry_kernel", m->entry_kernel, entries, 0,
-                                         INT32_MAX, "the number of a kernel");
+                           : gs_check_range(ctx, "entry_kernel", m->entry_kernel, entries, 0,
+                                            INT32_MAX, "the number of a kernel");
 }
 
 /* Given releases: ascending, each not before its arrival. */
 static int check_releases(gs_context_t *ctx, const model_t *m)
 {
-    int status = check_offsets(ctx, "release_begin", m->release_begin, m->n, 0);
+    int status = gs_check_offsets(ctx, "release_begin", m->release_begin, m->n, 0);
     if (status != GS_OK) {
         return status;
     }
     int64_t count = m->release_begin[m->n];
-    status = check_times(ctx, "arrival", m->arrival, count, 0);
-    status = status != GS_OK ? status : check_times(ctx, "release", m->release, count, 0);
+    status = gs_check_times(ctx, "arrival", m->arrival, count, 0);
+    status = status != GS_OK ? status : gs_check_times(ctx, "release", m->release, count, 0);
     for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
         for (int64_t k = m->release_begin[i]; k < m->release_begin[i + 1]; k++) {
             if (m->release[k] < m->arrival[k] ||
@@ -383,23 +362,23 @@ static int check_releases(gs_context_t *ctx, const model_t *m)
 /* Links: tasks before each task, of rules that take jobs at any time. */
 static int check_links(gs_context_t *ctx, const model_t *m)
 {
-    int status = check_offsets(ctx, "after_begin", m->after_begin, m->n, 0);
+    int status = gs_check_offsets(ctx, "after_begin", m->after_begin, m->n, 0);
     if (status != GS_OK) {
         return status;
     }
     if (m->after_begin[m->n] > 0 && m->rule == GS_SIMULATE_MACHINE_RULE_FRAMES) {
         return gs_fail(ctx, GS_ERR_VALUE, "after", -1, 0, "no such tasks with frames");
     }
-    status = check_range(ctx, "after", m->after, m->after_begin[m->n], 0, m->n - 1,
-                         "the index of a task");
+    status = gs_check_range(ctx, "after", m->after, m->after_begin[m->n], 0, m->n - 1,
+                            "the index of a task");
     return status != GS_OK ? status
-                           : check_range(ctx, "every", m->every, m->n, 1, INT32_MAX,
-                                         "a positive number below 2**31");
+                           : gs_check_range(ctx, "every", m->every, m->n, 1, INT32_MAX,
+                                            "a positive number below 2**31");
 }
 
 static int check_given(gs_context_t *ctx, const model_t *m)
 {
-    int status = check_offsets(ctx, "given_begin", m->given_begin, m->n, 0);
+    int status = gs_check_offsets(ctx, "given_begin", m->given_begin, m->n, 0);
     for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
         int64_t items = m->item_begin[i + 1] - m->item_begin[i];
         if ((m->given_begin[i + 1] - m->given_begin[i]) % items != 0) {

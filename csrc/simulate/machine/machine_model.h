@@ -2,10 +2,8 @@
 #ifndef GS_SIMULATE_MACHINE_MACHINE_MODEL_H
 #define GS_SIMULATE_MACHINE_MACHINE_MODEL_H
 
+#include "core/checks.h"
 #include "model/gpu.h"
-
-/* All releases, and all times of the model, are before it. */
-#define GS_SIMULATE_MACHINE_LATEST (GS_NEVER / 4)
 
 /* Step of a program. A thread executes the steps of its job in order:
  *
@@ -106,8 +104,13 @@ typedef struct {
     const int64_t *item_engine; /* of a copy: 0 into the GPU, 1 out of it */
     const int64_t *item_blocks;
     const int64_t *item_threads;
-    const int64_t *item_regs;  /* per thread */
-    const int64_t *item_smem;  /* bytes per block */
+    const int64_t *item_regs; /* per thread */
+    const int64_t *item_smem; /* bytes per block */
+    /* Of kernels with shapes; each may be NULL. The rules are those of simulate/gpu/gpu_device.h.
+     */
+    const int64_t *item_cluster;      /* blocks of a cluster; NULL: 1 */
+    const int64_t *item_cooperative;  /* 0 or 1; NULL: none is */
+    const int64_t *item_interference; /* rows of four factors in thousandths; NULL: off */
     const int64_t *item_whole; /* > 0: one block that takes so many empty SMs; 0: blocks with shapes
                                 */
     const int64_t *step_begin;
@@ -132,6 +135,8 @@ typedef struct {
     const int64_t *grids;   /* kernels that run at once at most; 0: no limit */
     const int64_t *engines; /* directions of the copy engines, two bits for each, from the first on:
                                1 into the GPU, 2 out of it, 3 both; 0: there is none */
+    const int64_t *gpc_begin; /* devices + 1 offsets into gpc_sms; NULL: each device is one GPC */
+    const int64_t *gpc_sms;   /* SMs of each GPC, with consecutive ids */
     /* Rule and costs. */
     int rule;
     int mode;

@@ -144,6 +144,9 @@ static int make_device(state_t *self, int64_t d)
     *device = (device_t){
         .gpu = &m->gpu[d],
         .policy = GS_BLOCK_PLACEMENT_MOST_ROOM,
+        .gpc_sms = m->gpc_begin == NULL ? NULL : m->gpc_sms + m->gpc_begin[d],
+        .interferes = m->item_interference != NULL,
+        .has_clusters = m->item_cluster != NULL,
         .resident_grids = m->grids[d],
         .context_switch = m->context_switch,
         .until_end = m->until_end,
@@ -168,6 +171,20 @@ static int make_device(state_t *self, int64_t d)
     return status;
 }
 
+/* Refuses a kernel that could not start on empty SMs. */
+static int check_start(state_t *self, int64_t i, int64_t k)
+{
+    device_t *device = &self->device[self->model->device[i]];
+    int64_t op = gs_simulate_gpu_new_op(device, self->ctx);
+    if (op < 0) {
+        return self->ctx->status;
+    }
+    device->op[op].shape = device->op[op].log = k;
+    device->op[op].room = i;
+    device->op_used = 0; /* it is not launched */
+    return gs_simulate_gpu_check(device, self->ctx, op);
+}
+
 /* The shape of an item. Refuses a kernel of which no block fits an SM. */
 static int make_shape(state_t *self, int64_t i, int64_t k, int64_t *number)
 {
@@ -188,6 +205,9 @@ static int make_shape(state_t *self, int64_t i, int64_t k, int64_t *number)
     self->kernel[k] = (*number)++;
     shape->whole = m->item_whole[k];
     shape->blocks = shape->whole > 0 ? 1 : m->item_blocks[k];
+    shape->cluster = m->item_cluster == NULL ? 1 : m->item_cluster[k];
+    shape->cooperative = m->item_cooperative != NULL && m->item_cooperative[k] != 0;
+    shape->interference = m->item_interference == NULL ? NULL : m->item_interference + 4 * k;
     gs_simulate_gpu_complete(&self->device[m->device[i]], shape, i);
     if (shape->whole > 0) {
         return GS_OK;
@@ -198,9 +218,12 @@ static int make_shape(state_t *self, int64_t i, int64_t k, int64_t *number)
     int limit;
     int status = gs_occupancy_footprint(self->ctx, &m->gpu[m->device[i]], &kernel, k, &shape->take,
                                         &blocks, &limit);
-    return status == GS_OK && blocks == 0 ? gs_fail(self->ctx, GS_ERR_VALUE, "item_threads", k,
-                                                    m->item_threads[k], "a block that fits an SM")
-                                          : status;
+    if (status == GS_OK && blocks == 0) {
+        status = gs_fail(self->ctx, GS_ERR_VALUE, "item_threads", k, m->item_threads[k],
+                         "a block that fits an SM");
+    }
+    return status == GS_OK && (shape->cooperative || shape->cluster > 1) ? check_start(self, i, k)
+                                                                         : status;
 }
 
 int gs_simulate_machine_make_devices(state_t *self)

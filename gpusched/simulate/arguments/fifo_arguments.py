@@ -27,7 +27,7 @@ from gpusched.simulate.fifo_releases import GivenReleases, read_releases
 Draw = Literal["job", "wave", "block"]
 Settle = Literal["no", "note", "stop"]
 
-LATEST = limit("simulate.fifo_latest")  # no simulated job is released at or after it
+LATEST = limit("simulate.latest")  # no simulated job is released at or after it
 _SETTLE_TASKS = limit("simulate.fifo_settle_tasks")
 DRAWS = enumeration("simulate.fifo_draw")
 _TRIGGERS = enumeration("simulate.fifo_trigger")
