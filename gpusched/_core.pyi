@@ -457,9 +457,10 @@ def machine_open(
     frame_start: _In, entry_begin: _In, entry_task: _In, entry_job: _In, entry_kernel: _In,
     until: int, last: int, gap: _In, grain: int, draw: int, release_begin: _In | None,
     arrival: _In | None, release: _In | None, given_begin: _In | None, given: _In | None,
-    after_begin: _In | None, after: _In | None, every: _In | None, victim: int, drawn_ties: bool,
-    key: _In, index: int, runs: int, log_jobs: bool, log_operations: bool, log_blocks: bool,
-    log_cpus: bool, stop: _Stop = None
+    after_begin: _In | None, after: _In | None, every: _In | None, knot_begin: _In | None,
+    knot_rank: _In | None, knot_time: _In | None, item_drawn: _In | None, victim: int,
+    drawn_ties: bool, key: _In, index: int, runs: int, log_jobs: bool, log_operations: bool,
+    log_blocks: bool, log_cpus: bool, stop: _Stop = None
 ) -> MachineSimulation: ...
 
 # py_sm_usage.c

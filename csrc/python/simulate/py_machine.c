@@ -61,6 +61,10 @@ enum {
     AFTER_BEGIN,
     AFTER,
     EVERY,
+    KNOT_BEGIN,
+    KNOT_RANK,
+    KNOT_TIME,
+    ITEM_DRAWN,
     ARRAYS
 };
 
@@ -73,6 +77,7 @@ static const char *const names[ARRAYS] = {
     "step_item",   "set",          "grids",        "engines",     "frame_start",   "entry_begin",
     "entry_task",  "entry_job",    "entry_kernel", "gap",         "release_begin", "arrival",
     "release",     "given_begin",  "given",        "after_begin", "after",         "every",
+    "knot_begin",  "knot_rank",    "knot_time",    "item_drawn",
 };
 
 /* The logs of a simulation. */
@@ -204,6 +209,7 @@ static bool read_arrays(simulation_t *self, PyObject **in)
     }
     npy_intp n = PyArray_DIM(self->array[PERIOD], 0);
     npy_intp frames = PyArray_DIM(self->array[FRAME_START], 0);
+    npy_intp items = PyArray_DIM(self->array[ITEM_KIND], 0);
     return have_length(self, PERIOD, DRAWN_AS, n) &&
            points_into(self, ITEM_BEGIN, n, ITEM_KIND, ITEM_WHOLE) &&
            points_into(self, STEP_BEGIN, n, STEP_KIND, STEP_ITEM) &&
@@ -213,7 +219,9 @@ static bool read_arrays(simulation_t *self, PyObject **in)
            has_length(self, GAP, 2) && may_point_into(self, RELEASE_BEGIN, n, ARRIVAL, RELEASE) &&
            may_point_into(self, GIVEN_BEGIN, n, GIVEN, GIVEN) &&
            may_point_into(self, AFTER_BEGIN, n, AFTER, AFTER) &&
-           may_have_length(self, EVERY, AFTER_BEGIN, n);
+           may_have_length(self, EVERY, AFTER_BEGIN, n) &&
+           may_point_into(self, KNOT_BEGIN, items, KNOT_RANK, KNOT_TIME) &&
+           may_have_length(self, ITEM_DRAWN, KNOT_BEGIN, items);
 }
 
 /* Reads a GPU from a pair of limits and an order of SMs. */
@@ -308,6 +316,10 @@ static gs_simulate_machine_model_t model_of(const simulation_t *self)
         .after_begin = gs_python_i64(array[AFTER_BEGIN]),
         .after = gs_python_i64(array[AFTER]),
         .every = gs_python_i64(array[EVERY]),
+        .knot_begin = gs_python_i64(array[KNOT_BEGIN]),
+        .knot_rank = gs_python_i64(array[KNOT_RANK]),
+        .knot_time = gs_python_i64(array[KNOT_TIME]),
+        .item_drawn = gs_python_i64(array[ITEM_DRAWN]),
     };
 }
 
@@ -322,9 +334,11 @@ GS_PYTHON_SIGNATURE(
     "server_overhead, server_core, server_period, server_budget, until_end, gpu_priority, tail, "
     "drawn_as, frame_period, frame_start, entry_begin, entry_task, "
     "entry_job, entry_kernel, until, last, gap, grain, draw, release_begin, arrival, release, "
-    "given_begin, given, after_begin, after, every, victim, drawn_ties, key, index, runs, "
+    "given_begin, given, after_begin, after, every, knot_begin, knot_rank, knot_time, item_drawn, "
+    "victim, drawn_ties, key, index, runs, "
     "log_jobs, log_operations, log_blocks, log_cpus, stop=None)",
-    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpLLLLpAAALAAAAALLALiNNNNNNNNLpALLppppS",
+    "O<_Devices>"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpLLLLpAAALAAAAALLALiNNNNNNNNNNNNLpALLppppS",
     "MachineSimulation",
     "A MachineSimulation at its start. gpus: a pair of limits and sm_order for each device;\n"
     "gap: a fraction, (2,); runs: 0, or those of a stack without logs. See\n"
@@ -352,8 +366,9 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
             &frame_period, &in[FRAME_START], &in[ENTRY_BEGIN], &in[ENTRY_TASK], &in[ENTRY_JOB],
             &in[ENTRY_KERNEL], &until, &last, &in[GAP], &grain, &draw, &in[RELEASE_BEGIN],
             &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER],
-            &in[EVERY], &victim, &drawn_ties, &key, &index, &runs, &log_jobs, &log_operations,
-            &log_blocks, &log_cpus, &stop)) {
+            &in[EVERY], &in[KNOT_BEGIN], &in[KNOT_RANK], &in[KNOT_TIME], &in[ITEM_DRAWN], &victim,
+            &drawn_ties, &key, &index, &runs, &log_jobs, &log_operations, &log_blocks, &log_cpus,
+            &stop)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
