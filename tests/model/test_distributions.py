@@ -300,3 +300,31 @@ def test_samples_are_said_of_the_fewest() -> None:
     assert "largest of 19 samples or more (segments[1] of b)" in w.samples
     assert "at most 0.05 on average, and of at most 0.15 at a confidence of 95 %" in w.samples
     assert w.samples in w.assumptions and not w.at_quantile("p50")[["b"]].samples
+
+
+@pytest.mark.parametrize(
+    ("name", "by"),
+    [
+        ("perception.pt.trace.json.gz", "annotation"),
+        ("perception.pt.trace.json.gz", "kernel"),
+        ("pipeline.pt.trace.json", "kernel"),
+    ],
+)
+def test_distributions_of_recordings(name: str, by: Any) -> None:
+    """Their quantiles are the times of the workload with that quantile."""
+    trace = gs.io.read_trace(f"tests/data/{name}")
+    largest, spread = trace.workload(by), trace.workload(by, distributions=True)
+    times = [[part.time for part in task.segments] for task in largest]
+    assert times == [[part.time for part in task.segments] for task in spread]
+    half = {task.name: task for task in trace.workload(by, quantile="0.5")}
+    for task in spread:
+        parts = [part.distribution for part in task.segments]
+        assert all(one is not None and one.count is not None for one in parts)
+        own = {key for one in parts if one is not None for key in one.given()}
+        assert own <= {"p0", "p50", "p90", "p99", "p99.9", "largest", "count"}
+        middle = [one.at_least(Fraction(1, 2)) for one in parts if one is not None]
+        if task.name in half and len(half[task.name].segments) == len(middle):
+            assert middle == [part.time for part in half[task.name].segments]
+    assert "samples" in spread.assumptions[-1]
+    with pytest.raises(ValueError, match=r"distributions: got True with the quantile 0\.5"):
+        trace.workload(by, quantile=0.5, distributions=True)
