@@ -466,7 +466,8 @@ def machine_open(
     arrival: _In | None, release: _In | None, given_begin: _In | None, given: _In | None,
     after_begin: _In | None, after: _In | None, every: _In | None, item_cluster: _In | None,
     item_cooperative: _In | None, item_interference: _In | None, gpc_begin: _In | None,
-    gpc_sms: _In | None, victim: int, drawn_ties: bool, key: _In, index: int, runs: int,
+    gpc_sms: _In | None, knot_begin: _In | None, knot_rank: _In | None, knot_time: _In | None,
+    item_drawn: _In | None, victim: int, drawn_ties: bool, key: _In, index: int, runs: int,
     log_jobs: bool, log_operations: bool, log_blocks: bool, log_cpus: bool, stop: _Stop = None
 ) -> MachineSimulation: ...
 

@@ -487,7 +487,7 @@ static int check_kernels(gs_context_t *ctx, const gs_simulate_machine_model_t *m
 static int check(gs_context_t *ctx, const gs_simulate_machine_model_t *m,
                  const gs_execute_options_t *o)
 {
-    const int64_t n = m->n, longest = GS_SIMULATE_MACHINE_LATEST;
+    const int64_t n = m->n, longest = GS_CHECK_LATEST;
     if (o->sharing < 0 || o->sharing >= GS_EXECUTE_SHARINGS) {
         return gs_fail(ctx, GS_ERR_VALUE, "sharing", -1, o->sharing, "a known sharing");
     }

@@ -24,13 +24,13 @@ __all__ = ["Results", "by_column", "equal_columns", "wilson"]
 _QUANTILE = 1.959963984540054
 
 
-def wilson(successes: npt.ArrayLike, count: int) -> tuple[FloatArray, FloatArray]:
+def wilson(successes: npt.ArrayLike, count: float) -> tuple[FloatArray, FloatArray]:
     """95 % confidence interval (low, high) of a share, by Wilson (1927).
 
     Parameters
     ----------
     successes
-        Number of successes, or an array of them.
+        Number of successes, or an array of them; of values from 0 to 1 per trial, their sum.
     count
         Number of trials of each.
 

@@ -66,6 +66,13 @@ def add_workload(command: argparse.ArgumentParser, *, optional: bool = False) ->
         "back to one task (default: %(default)s)",
     )
     command.add_argument(
+        "--times",
+        default="largest",
+        metavar="QUANTILE",
+        help="times that have distributions: the largest, or a quantile such as p99, on which "
+        "guarantees are then conditional (default: %(default)s)",
+    )
+    command.add_argument(
         "--max-bytes",
         type=positive,
         default=_MOST_BYTES,
@@ -188,6 +195,8 @@ def platform_of(options: argparse.Namespace) -> Platform:
 def program_of(options: argparse.Namespace) -> tuple[Workload, Platform]:
     """The workload and the platform; ``Refusal`` of parts of the GPU for unknown tasks."""
     workload, platform = workload_of(options), platform_of(options)
+    if options.times != "largest":
+        workload = workload.at_quantile(options.times)
     if options.triggered == "one":
         workload = workload.in_one_thread()
     for option, found in (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_NUMBER = "^([^0-9]*[A-Za-z])"  # whose group is the text before a range's number
 _KINDS = ("annotation", "step", "stream", "kernel")
-_NEEDS_BY = ("save", "quantile", "names", "nesting", "gaps")
+_NEEDS_BY = ("save", "quantile", "distributions", "names", "nesting", "gaps")
 
 
 def add_options(trace: argparse.ArgumentParser) -> None:
@@ -34,6 +34,12 @@ def add_options(trace: argparse.ArgumentParser) -> None:
         metavar="Q",
         help="with --by: share of the jobs whose times do not exceed the stated ones, such as 0.99 "
         "(default: 1)",
+    )
+    trace.add_argument(
+        "--distributions",
+        action="store_true",
+        default=None,
+        help="with --by: keep quantiles of the times, and their number, beside the largest",
     )
     trace.add_argument(
         "--names",
@@ -85,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
             options.by,
             period=None if options.period is None else _periods(options.period),
             quantile=options.quantile or 1,
+            distributions=bool(options.distributions),
             names=options.names,
             nesting=options.nesting or "outermost",
             gaps=options.gaps or "waited",

@@ -83,6 +83,7 @@ __all__ = [
     "analyzed",
     "grouped",
     "instances_for",
+    "timed",
 ]
 
 
@@ -135,6 +136,7 @@ def analyze(
     *,
     gaps: Gaps = "occupy",
     triggered: Triggered = "apart",
+    times: str = "largest",
     budget: Budget | None = None,
     stop: Any = None,
     **options: OptionValue,
@@ -169,6 +171,9 @@ def analyze(
         Tasks that others release: ``"apart"`` (each has a thread) or ``"one"`` (a thread runs all
         that go back to one task, as in ``Workload.in_one_thread``; then tests without released
         tasks apply, too).
+    times
+        Times with distributions: the ``"largest"``, or a quantile such as ``"p99"``, as in
+        ``Workload.at_quantile``. Guarantees are then conditional.
     budget
         A ``gs.Budget`` for the whole call. Its ``states`` limit each exact search, and for mig the
         sets as in ``gs.mig``; ``bytes`` limit the PBS methods.
@@ -212,12 +217,17 @@ def analyze(
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
-    workload = grouped(workload, triggered)
+    workload = grouped(timed(workload, times), triggered)
     way = asked_way(way, options)
     stop = within_seconds(stop, as_budget(budget).seconds)
     memory = None if budget is None else as_budget(budget).bytes
     models = DerivedModels(workload, with_costs(platform, way))
     return analyzed(models, way, Request(options_of(way), gaps, budget, stop, memory=memory))
+
+
+def timed(workload: Workload, times: str) -> Workload:
+    """The workload with the largest times, or with those of a quantile."""
+    return workload if times == "largest" else workload.at_quantile(times)
 
 
 def grouped(workload: Workload, triggered: object) -> Workload:

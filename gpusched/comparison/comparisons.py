@@ -33,6 +33,7 @@ from gpusched.comparison.analyses import (
     costs_of,
     grouped,
     options_of,
+    timed,
     with_costs,
 )
 from gpusched.comparison.derived_models import DerivedModels, Gaps
@@ -463,6 +464,7 @@ def compare(
     until: Time | None = None,
     gaps: Gaps = "occupy",
     triggered: Triggered = "apart",
+    times: str = "largest",
     budget: Budget | None = None,
     progress: Progress = None,
     stop: Any = None,
@@ -492,8 +494,8 @@ def compare(
         Whether to run simulations in addition to the tests.
     until
         Length of the simulations, as in `observe`.
-    gaps, triggered
-        As in `analyze`.
+    gaps, triggered, times
+        As in `analyze`; simulations have the same times.
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each exact search and each
         simulation. Default: 200,000 states and 32 MiB for each search. Each test and each
@@ -523,7 +525,7 @@ def compare(
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
-    workload = grouped(workload, triggered)
+    workload = grouped(timed(workload, times), triggered)
     began = perf_counter()
     forms = _forms(ways)
     last = None

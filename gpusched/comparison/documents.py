@@ -241,10 +241,14 @@ def stack_document(runs: RunStack, percentiles: Sequence[float] = PERCENTILES) -
 
     Keys in addition to those of the head: ``label``, ``way``, ``options``, ``until``, ``index`` (of
     the first run), ``runs``, ``jobs``, ``late``, ``left`` (jobs that had not ended, which count as
-    what they had taken), ``tasks`` (as of a run, of all runs together), ``budget`` (the one that
-    was spent, else null), ``assumptions``, ``limits``, ``seconds``.
+    what they had taken), ``tasks`` (as of a run, of all runs together, and ``late_interval``, the
+    95 % confidence interval of the probability that a job is late), ``budget`` (the one that was
+    spent, else null), ``assumptions``, ``limits``, ``seconds``.
     """
     jobs, late = runs.job_count.sum(axis=0), runs.late_count.sum(axis=0)
+    tasks = _responses(runs, jobs, runs.largest, late, percentiles)
+    for task, *interval in zip(tasks, *(one.tolist() for one in runs.late_interval), strict=True):
+        task["late_interval"] = interval
     return {
         **_head("runs", runs.workload, runs.platform),
         "label": runs.label,
@@ -256,7 +260,7 @@ def stack_document(runs: RunStack, percentiles: Sequence[float] = PERCENTILES) -
         "jobs": int(jobs.sum()),
         "late": int(late.sum()),
         "left": int(runs.left.sum()),
-        "tasks": _responses(runs, jobs, runs.largest, late, percentiles),
+        "tasks": tasks,
         "budget": runs.reason,
         "assumptions": list(runs.assumptions),
         "limits": [text for _, text in runs.limits],

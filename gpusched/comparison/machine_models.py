@@ -9,6 +9,7 @@ The rules are those of ``csrc/simulate/machine/machine.h``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -50,6 +51,10 @@ _DRAWS = enumeration("simulate.machine_draw")
 # Programs -----------------------------------------------------------------------------------------
 
 
+Spreads = Sequence[Sequence[Sequence[tuple[Fraction, Fraction]] | None]]
+"""Of each segment of each task, pairs of a share of jobs and a share of the whole time; or None."""
+
+
 @dataclass(frozen=True)
 class _Item:
     """A segment of a job, once per repetition; ``times`` are those of a kernel."""
@@ -59,6 +64,7 @@ class _Item:
     inward: bool = False
     is_work: bool = False  # CPU work, not a copy by a CPU
     kernel: KernelTimes | None = None
+    place: int = 0  # of the segment
 
 
 @dataclass(frozen=True)
@@ -72,14 +78,14 @@ def _items(task: Task, times: Sequence[KernelTimes | None]) -> list[_Item]:
     found = []
     for place, part in task.steps():
         if isinstance(part, Kernel):
-            found.append(_Item("kernel", 0, kernel=times[place]))
+            found.append(_Item("kernel", 0, kernel=times[place], place=place))
             continue
         inward = isinstance(part, CopyIn)
         if runs_on_cpu(part):
             work = isinstance(part, CPU)
-            found.append(_Item("cpu", part.time, inward, is_work=work))
+            found.append(_Item("cpu", part.time, inward, is_work=work, place=place))
         else:
-            found.append(_Item("copy", part.time, inward))
+            found.append(_Item("copy", part.time, inward, place=place))
     return found
 
 
@@ -393,6 +399,7 @@ def machine_model(
     releases: Sequence[Sequence[Any]] | None = None,
     times: Sequence[Sequence[Sequence[int]]] | None = None,
     low: Any = 1,
+    spreads: Spreads | None = None,
     gap: Any = 0,
     grain: int = 1,
     draw: str = "operation",
@@ -457,6 +464,9 @@ def machine_model(
         or one per task, above which times are drawn, for each "operation", each "block" of kernels,
         or each "job", all of whose parts then have the same place between their least and their
         whole times. Draws depend on the names of tasks, not on their order.
+    spreads
+        Distributions from which the times of each task's segments are drawn instead: quantiles,
+        with times as shares of the whole ones. Repetitions in a job take equal draws.
     grain
         Ticks in one of the given workload's: gaps and delays of releases are multiples of it.
     ties, last
@@ -521,6 +531,7 @@ def machine_model(
         refuse_triggers(workload)
     columns |= _link_columns(workload)
     columns["item_least"] = _least_times(columns, low)
+    columns |= _knot_columns(programs, columns, spreads)
     columns["drawn_as"] = np.array([_number_of(task.name) for task in workload], np.int64)
     longer = _short(gap_share(gap, "gap"))
     columns["gap"] = np.array([longer.numerator, longer.denominator], np.int64)
@@ -904,6 +915,32 @@ def _shortened(whole: Int64Array, low: Any) -> Int64Array:
     times, rest = np.divmod(whole, under)
     least: Int64Array = np.maximum(times * over + (rest * over + under - 1) // under, 1)
     return least
+
+
+def _knot_columns(
+    programs: Sequence[_Program],
+    columns: Mapping[str, Any],
+    spreads: Spreads | None,
+) -> dict[str, Any]:
+    """Quantiles of the times of items, each as a share of the whole time, rounded up."""
+    if spreads is None:
+        return dict.fromkeys(("knot_begin", "knot_rank", "knot_time", "item_drawn"))
+    begin, ranks, times, drawn = [0], list[int](), list[int](), list[int]()
+    whole = columns["item_time"].tolist()
+    for own, of_task in zip(programs, spreads, strict=True):
+        first: dict[int, int] = {}  # item of each segment
+        for k, item in enumerate(own.items):
+            drawn.append(first.setdefault(item.place, k))
+            spread = of_task[item.place]
+            longest = whole[len(begin) - 1]
+            for share, time in () if spread is None else spread:
+                ranks.append(int(share * 2**63))
+                times.append(max(1, math.ceil(longest * time)))
+            begin.append(len(ranks))
+        drawn += [len(own.items) + k for k in range(len(own.calls))]
+        begin += [len(ranks)] * len(own.calls)
+    made = {"knot_begin": begin, "knot_rank": ranks, "knot_time": times, "item_drawn": drawn}
+    return {key: np.array(column, np.int64) for key, column in made.items()}
 
 
 def _number_of(name: str) -> int:

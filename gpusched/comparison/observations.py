@@ -54,7 +54,7 @@ from gpusched.comparison.kernels_by_time import (
     filled,
     open_shapes,
 )
-from gpusched.comparison.machine_models import INSIDE, machine_model
+from gpusched.comparison.machine_models import INSIDE, Spreads, machine_model
 from gpusched.comparison.machine_runs import (
     PLANNED,
     MachineChoices,
@@ -122,8 +122,32 @@ class Draws:
             found.append(max(least, Fraction(least == 0) if self.low is None else self.low))
         return found
 
+    def spreads(self, workload: Workload) -> Spreads | None:
+        """The distributions of the segments of each task; None if there is none.
+
+        Their times are not below the share that the task states as the least.
+        """
+        if not any(part.distribution for task in workload for part in task.segments):
+            return None
+        found = []
+        for task in workload:
+            least = _best_share(task)
+            parts = (part.distribution for part in task.segments)
+            found.append([None if one is None else one.shares(least) for one in parts])
+        return found
+
     def said(self, workload: Workload) -> str:
         """A sentence on releases and times."""
+        said = self._said(workload)
+        if self.spreads(workload) is None:
+            return said
+        return (
+            f"{said}; those with a distribution are drawn from it, evenly between two quantiles, "
+            "none below the first or above the largest, and independently of each other"
+        )
+
+    def _said(self, workload: Workload) -> str:
+        """A sentence on releases, and on times without distributions."""
         shares = self.shares(workload)
         said = "releases are periodic"
         if self.gap:
@@ -312,8 +336,9 @@ def observe(
         (Short runs with late jobs keep them in any case.)
     seed, index
         Seed (an int, a ``SeedSequence`` or a ``Generator``), and number of the run under it. With a
-        seed, times and releases are drawn as ``low`` and ``gap`` say, and releases are up to the
-        jitter of a task behind its arrivals. The draws depend on these two, on the name of the
+        seed, times are drawn from their distributions, others and releases as ``low`` and ``gap``
+        say, and releases are up to the jitter of a task behind its arrivals. The draws depend on
+        these two, on the name of the
         task, and on the numbers of the job and of the segment alone: not on the way, on ``until``
         or on other tasks. None: jobs are released periodically, from the offsets, without jitter,
         and take their whole times.
@@ -322,7 +347,8 @@ def observe(
         different ``index`` may run in several threads.
     low
         Least times, as a share of the whole ones, but not below those that tasks state (``best``).
-        Default: those that tasks state, and whole times of the others.
+        Default: those that tasks state, and whole times of the others. Times with distributions are
+        drawn from these: evenly between two quantiles, none below the first or above the largest.
     gap
         The most by which a period is longer, as a share of it.
     draw
@@ -602,6 +628,7 @@ def _drawn(models: DerivedModels, draws: Draws) -> dict[str, Any]:
     """Draws as arguments of `machine_model`."""
     return {
         "low": draws.shares(models.given.workload),
+        "spreads": draws.spreads(models.given.workload),
         "gap": draws.gap,
         "draw": draws.draw,
         "grain": models.grain,
@@ -655,6 +682,10 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     """GPU instances whose tasks share them by locks or dispatchers: each by itself."""
     from gpusched.comparison.instances.instance_runs import InstanceRuns
 
+    if watch.draws is not None and watch.draws.spreads(models.workload) is not None:
+        raise ValueError(
+            "time: got distributions, expected none; instances are simulated one by one"
+        )
     found = analyzed(models, way, request).detail
     assert isinstance(found, MigAllocation)
     inner = as_way(found.within)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.arguments import FloatArray, Int64Array, frozen
 from gpusched._support.text import clip
 from gpusched.comparison.workload_answer import known_at
 from gpusched.model.answer import Times, missing
@@ -28,9 +28,14 @@ def response_table(
     percentiles: Sequence[tuple[float, Times]],
     worst: Times,
     late: Int64Array,
+    interval: tuple[FloatArray, FloatArray] | None = None,
 ) -> str:
-    """Responses of tasks as aligned text: number of jobs, percentiles, largest one, late jobs."""
-    rows = [("task", "jobs", *(f"P{q:g}" for q, _ in percentiles), "worst", "deadline", "late")]
+    """Responses of tasks as aligned text: number of jobs, percentiles, largest one, late jobs.
+
+    ``interval``: that of the probability that a job is late.
+    """
+    names = (*(f"P{q:g}" for q, _ in percentiles), "worst", "deadline", "late")
+    rows = [("task", "jobs", *names, *(() if interval is None else ("probability",)))]
     for i, task in enumerate(workload):
         count = int(jobs[i])
         taken = [known_at(times, i) for times in (*(times for _, times in percentiles), worst)]
@@ -41,6 +46,7 @@ def response_table(
                 *("–" if t is None else time_with_unit(t, workload.tick_ns) for t in taken),
                 time_with_unit(task.deadline, workload.tick_ns),
                 f"{int(late[i]):,} ({late_text(int(late[i]), count)})" if late[i] else "0",
+                *(() if interval is None else (f"{interval[0][i]:.2g} to {interval[1][i]:.2g}",)),
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

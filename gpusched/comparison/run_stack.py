@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, position
+from gpusched._support.arguments import FloatArray, Int64Array, position
+from gpusched._support.results import wilson
 from gpusched._support.saved import Frozen
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
@@ -130,6 +131,23 @@ class RunStack(Tabular, Frozen):
         """Share of late jobs of each task in all runs: float64 ``(n,)``; masked without a job."""
         return shares_of(self.late_count.sum(axis=0), self.job_count.sum(axis=0))
 
+    @property
+    def late_interval(self) -> tuple[FloatArray, FloatArray]:
+        """95 % confidence interval of the probability that a job of each task is late.
+
+        Two arrays ``(n,)``, around `share_late`: Wilson's interval for a share of runs, which are
+        independent of each other, as the jobs of one run are not. That a share of a run is between
+        0 and 1 makes it only wider. A run counts by its number of jobs: n runs of different numbers
+        count as (sum of jobs)**2 / (sum of squares) runs. (0, 1) without a job.
+        """
+        jobs = self.job_count.astype(np.float64)
+        runs = jobs.sum(axis=0) ** 2 / np.maximum((jobs**2).sum(axis=0), 1)
+        both = [
+            wilson(share * count, count)
+            for share, count in zip(self.share_late.filled(0).tolist(), runs.tolist(), strict=True)
+        ]
+        return np.array([float(low) for low, _ in both]), np.array([float(up) for _, up in both])
+
     @overload
     def percentile(self, q: float) -> Times: ...
     @overload
@@ -210,12 +228,18 @@ class RunStack(Tabular, Frozen):
 
     def responses_text(self, percentiles: tuple[float, ...] = PERCENTILES) -> str:
         """The percentiles and the largest responses of all runs as a table."""
-        return response_table(
+        table = response_table(
             self.workload,
             self.job_count.sum(axis=0),
             [(q, self.percentile(q)) for q in percentiles],
             self.largest,
             self.late_count.sum(axis=0),
+            self.late_interval,
+        )
+        return (
+            f"{table}\n\nA job is late with the probability in the last column, at a confidence of "
+            f"95 % (Wilson's interval, over {plural(len(self), 'run')}, since the jobs of a run "
+            "depend on each other), if times and releases are distributed as they are drawn."
         )
 
     @property

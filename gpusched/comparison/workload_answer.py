@@ -457,6 +457,8 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             least = f"{self._text(self.tightest)}, has the least slack."
             if path is not None:
                 least = f"the tightest is the path {path.line()}."
+            if samples := self.workload.samples:
+                least = f"{least} {samples[0].upper()}{samples[1:]}."
             if self.accepted:
                 return f"Every job ends in time; {least}"
             only = "; and ".join(map(str, self.conditions))

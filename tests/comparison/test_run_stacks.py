@@ -208,9 +208,11 @@ def test_texts_and_tables() -> None:
     assert repr(runs) == "<RunStack: mpcp (suspend), 3 runs, 30000 jobs, none late>"
     lines = str(runs).splitlines()
     assert lines[0] == "mpcp (suspend): 3 runs until 1ms"
-    assert lines[2].split() == ["task", "jobs", "P50", "P95", "P99", "worst", "deadline", "late"]
-    assert lines[4].split() == ["net", "0", "–", "–", "–", "–", "150ns", "0"]
-    assert len(lines) == 5
+    assert lines[2].split()[:5] == ["task", "jobs", "P50", "P95", "P99"]
+    assert lines[2].split()[5:] == ["worst", "deadline", "late", "probability"]
+    assert lines[4].split() == ["net", "0", "–", "–", "–", "–", "150ns", "0", "0", "to", "1"]
+    assert lines[6].startswith("A job is late with the probability in the last column")
+    assert len(lines) == 7
     assert runs.share_late.tolist() == [0, None]
     assert runs.percentile(50, "net") is None and runs.percentile(50).mask.tolist() == [False, True]
     assert runs.why().startswith("Run ") and "camera: job" in runs.why()

@@ -67,6 +67,10 @@ enum {
     ITEM_INTERFERENCE,
     GPC_BEGIN,
     GPC_SMS,
+    KNOT_BEGIN,
+    KNOT_RANK,
+    KNOT_TIME,
+    ITEM_DRAWN,
     ARRAYS
 };
 
@@ -124,6 +128,10 @@ static const char *const names[ARRAYS] = {
     "item_interference",
     "gpc_begin",
     "gpc_sms",
+    "knot_begin",
+    "knot_rank",
+    "knot_time",
+    "item_drawn",
 };
 
 /* The logs of a simulation. */
@@ -268,6 +276,7 @@ static bool read_arrays(simulation_t *self, PyObject **in)
     }
     npy_intp n = PyArray_DIM(self->array[PERIOD], 0);
     npy_intp frames = PyArray_DIM(self->array[FRAME_START], 0);
+    npy_intp items = PyArray_DIM(self->array[ITEM_KIND], 0);
     return have_length(self, PERIOD, DRAWN_AS, n) &&
            points_into(self, ITEM_BEGIN, n, ITEM_KIND, ITEM_WHOLE) &&
            points_into(self, STEP_BEGIN, n, STEP_KIND, STEP_ITEM) &&
@@ -278,7 +287,9 @@ static bool read_arrays(simulation_t *self, PyObject **in)
            may_point_into(self, GIVEN_BEGIN, n, GIVEN, GIVEN) &&
            may_point_into(self, AFTER_BEGIN, n, AFTER, AFTER) &&
            may_have_length(self, EVERY, AFTER_BEGIN, n) && fit_kernels(self) &&
-           may_point_into(self, GPC_BEGIN, self->devices, GPC_SMS, GPC_SMS);
+           may_point_into(self, GPC_BEGIN, self->devices, GPC_SMS, GPC_SMS) &&
+           may_point_into(self, KNOT_BEGIN, items, KNOT_RANK, KNOT_TIME) &&
+           may_have_length(self, ITEM_DRAWN, KNOT_BEGIN, items);
 }
 
 /* Reads a GPU from a pair of limits and an order of SMs. */
@@ -378,6 +389,10 @@ static gs_simulate_machine_model_t model_of(const simulation_t *self)
         .item_interference = gs_python_i64(array[ITEM_INTERFERENCE]),
         .gpc_begin = gs_python_i64(array[GPC_BEGIN]),
         .gpc_sms = gs_python_i64(array[GPC_SMS]),
+        .knot_begin = gs_python_i64(array[KNOT_BEGIN]),
+        .knot_rank = gs_python_i64(array[KNOT_RANK]),
+        .knot_time = gs_python_i64(array[KNOT_TIME]),
+        .item_drawn = gs_python_i64(array[ITEM_DRAWN]),
     };
 }
 
@@ -393,10 +408,11 @@ GS_PYTHON_SIGNATURE(
     "drawn_as, frame_period, frame_start, entry_begin, entry_task, "
     "entry_job, entry_kernel, until, last, gap, grain, draw, release_begin, arrival, release, "
     "given_begin, given, after_begin, after, every, item_cluster, item_cooperative, "
-    "item_interference, gpc_begin, gpc_sms, victim, drawn_ties, key, index, runs, "
+    "item_interference, gpc_begin, gpc_sms, knot_begin, knot_rank, knot_time, item_drawn, "
+    "victim, drawn_ties, key, index, runs, "
     "log_jobs, log_operations, log_blocks, log_cpus, stop=None)",
     "O<_Devices>"
-    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpLLLLpAAALAAAAALLALiNNNNNNNNNNNNNLpALLppppS",
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpLLLLpAAALAAAAALLALiNNNNNNNNNNNNNNNNNLpALLppppS",
     "MachineSimulation",
     "A MachineSimulation at its start. gpus: a pair of limits and sm_order for each device;\n"
     "gap: a fraction, (2,); item_interference: four per item; runs: 0, or those of a stack "
@@ -426,8 +442,9 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
             &in[ENTRY_KERNEL], &until, &last, &in[GAP], &grain, &draw, &in[RELEASE_BEGIN],
             &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER],
             &in[EVERY], &in[ITEM_CLUSTER], &in[ITEM_COOPERATIVE], &in[ITEM_INTERFERENCE],
-            &in[GPC_BEGIN], &in[GPC_SMS], &victim, &drawn_ties, &key, &index, &runs, &log_jobs,
-            &log_operations, &log_blocks, &log_cpus, &stop)) {
+            &in[GPC_BEGIN], &in[GPC_SMS], &in[KNOT_BEGIN], &in[KNOT_RANK], &in[KNOT_TIME],
+            &in[ITEM_DRAWN], &victim, &drawn_ties, &key, &index, &runs, &log_jobs, &log_operations,
+            &log_blocks, &log_cpus, &stop)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);

@@ -283,6 +283,36 @@ static int check_item(gs_context_t *ctx, const model_t *m, int64_t i, int64_t k)
     return GS_OK;
 }
 
+static int check_knots(gs_context_t *ctx, const model_t *m)
+{
+    int64_t items = m->item_begin[m->n];
+    int status = gs_check_offsets(ctx, "knot_begin", m->knot_begin, items, 0);
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        int64_t last = m->item_begin[i + 1];
+        for (int64_t k = m->item_begin[i]; k < last && status == GS_OK; k++) {
+            if (m->item_drawn[k] < 0 || m->item_drawn[k] >= last - m->item_begin[i]) {
+                status = gs_fail(ctx, GS_ERR_VALUE, "item_drawn", k, m->item_drawn[k],
+                                 "the number of an item of the task");
+            }
+        }
+    }
+    for (int64_t k = 0; k < items && status == GS_OK; k++) {
+        int64_t rank = -1, time = 1;
+        for (int64_t j = m->knot_begin[k]; j < m->knot_begin[k + 1] && status == GS_OK; j++) {
+            if (m->knot_rank[j] <= rank) {
+                status = gs_fail(ctx, GS_ERR_VALUE, "knot_rank", j, m->knot_rank[j],
+                                 "ranks from 0 on that ascend in an item");
+            } else if (m->knot_time[j] < time || m->knot_time[j] > m->item_time[k]) {
+                status = gs_fail(ctx, GS_ERR_VALUE, "knot_time", j, m->knot_time[j],
+                                 "positive times that ascend in an item, at most item_time");
+            }
+            rank = m->knot_rank[j];
+            time = m->knot_time[j];
+        }
+    }
+    return status != GS_OK ? status : gs_poll(ctx, items);
+}
+
 static int check_programs(gs_context_t *ctx, const model_t *m)
 {
     int status = gs_check_offsets(ctx, "item_begin", m->item_begin, m->n, 1);
@@ -304,6 +334,7 @@ static int check_programs(gs_context_t *ctx, const model_t *m)
         m->item_interference,
     };
     status = status == GS_OK ? gs_simulate_gpu_check_kernels(ctx, &kernels) : status;
+    status = status == GS_OK && m->knot_begin != NULL ? check_knots(ctx, m) : status;
     for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
         for (int64_t k = m->item_begin[i]; k < m->item_begin[i + 1] && status == GS_OK; k++) {
             status = check_item(ctx, m, i, k);

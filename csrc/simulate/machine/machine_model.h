@@ -172,6 +172,16 @@ typedef struct {
     int64_t grain;                   /* gaps and delays of releases are multiples of it */
     const int64_t *drawn_as;         /* number by which the draws of each task depend on it */
     int draw;
+    /* Times of items with a distribution, which they have in place of those from item_least on: the
+     * knots knot_begin[k] .. knot_begin[k + 1] - 1 of item k (numbered through all tasks). With
+     * probability knot_rank / 2^63 a time is at most knot_time, and always at most item_time; it is
+     * uniform between two knots, and the first one below that. Both ascend, the ranks strictly.
+     * Items of a task with the same item_drawn, a number of an item, take equal draws. NULL: no
+     * item has a distribution. */
+    const int64_t *knot_begin;
+    const int64_t *knot_rank;
+    const int64_t *knot_time;
+    const int64_t *item_drawn;
     const int64_t *release_begin; /* n + 1 offsets: given arrivals and releases, ascending; NULL:
                                      a period apart */
     const int64_t *arrival;

@@ -317,16 +317,16 @@ def _lost_work(case: Case) -> Condition | None:
 
 
 def _longer_jobs(case: Case) -> Condition | None:
-    """Jobs of a recording that took longer than the times of the workload."""
+    """Samples that took longer than the times of the workload."""
     observed = case.models.workload.observed
     if observed is None or observed.quantile == 1:
         return None
     return Condition(
         "largest_times",
-        "no part of a job takes longer than its time, which is not the largest of the recording "
-        f"but the {observed.quantile:.6g} quantile",
+        "no part of a job takes longer than its time, which is not the largest of its samples but "
+        f"their {observed.quantile:.6g} quantile",
         (),
-        "with the largest times (quantile=1) nothing recorded took longer",
+        "with the largest times (times='largest', quantile=1 of a recording) no sample took longer",
     )
 
 
@@ -478,7 +478,7 @@ _WORK = Premise(
 )
 _LARGEST = Premise(
     "largest_times",
-    "times of a recording are the largest of its jobs",
+    "times are the largest of their samples",
     doubt=_longer_jobs,
 )
 _CPUS = Premise(

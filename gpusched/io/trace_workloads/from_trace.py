@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched._support.arguments import Int64Array, one_of
+from gpusched._support.arguments import Int64Array, flag, one_of
 from gpusched._support.text import clip, shown, shown_names
 from gpusched.io.trace_workloads.candidates import (
     By,
@@ -46,9 +46,10 @@ from gpusched.io.trace_workloads.job_work import (
 )
 from gpusched.io.trace_workloads.occurrences import Nesting
 from gpusched.io.traces.trace_tables import total
+from gpusched.model.workload.distributions import quantile_key
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
-from gpusched.model.workload.time_units import as_factor, time_with_unit
+from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment, SegmentTime
+from gpusched.model.workload.time_units import Time, as_factor, time_with_unit
 from gpusched.model.workload.workload_parts import ObservedTime
 from gpusched.model.workload.workloads import Workload
 
@@ -113,6 +114,9 @@ Gaps = Literal["waited", "all"]
 Quantile = str | int | float | Fraction
 """A part of the jobs, as decimal text, a number or a Fraction."""
 
+_STATED = tuple(Fraction(text) / 100 for text in ("0", "50", "90", "99", "99.9"))
+"""Quantiles of distributions, if a longer time was observed."""
+
 _LONGEST = 2**60
 _NOTES = 40  # tasks that have notes
 
@@ -125,19 +129,23 @@ def workload_of(
     names: str | re.Pattern[str] | None,
     nesting: Nesting,
     gaps: Gaps,
+    *,
+    distributions: bool = False,
 ) -> Workload:
     """The workload of a trace; see ``Trace.workload``."""
     one_of(by, ("annotation", "step", "stream", "kernel"), "by")
     one_of(nesting, ("outermost", "innermost"), "nesting")
     one_of(gaps, ("waited", "all"), "gaps")
     part = _quantile(quantile)
+    if flag(distributions, "distributions") and part != 1:
+        raise ValueError(f"distributions: got True with the quantile {shown(quantile)}, expected 1")
     if not len(trace.start):
         raise ValueError("trace: got no launches, expected at least one")
     work = gpu_work(trace)
     _check_span(trace, work)
     found = candidates(trace, work, by, names, nesting, period)
     check_names(period, found.names)
-    maker = _Maker(trace, work, found, period, part, gaps == "all")
+    maker = _Maker(trace, work, found, period, part, gaps == "all", distributions)
     made = [maker.task(number) for number in range(len(found.names))]
     tasks = [task for task in made if task is not None]
     _check_periods(tasks)
@@ -187,9 +195,10 @@ class _Maker:
         period: Periods,
         quantile: Fraction,
         all_gaps: bool,
+        spread: bool,
     ) -> None:
         self.trace, self.work, self.found, self.period = trace, work, found, period
-        self.quantile, self.all_gaps = quantile, all_gaps
+        self.quantile, self.all_gaps, self.spread = quantile, all_gaps, spread
         self.rows, self.begin = by_occurrence(work, found.owner, found.order, len(found.start))
         self.by_task = np.argsort(found.task, kind="stable")
         self.bounds = np.searchsorted(found.task[self.by_task], np.arange(len(found.names) + 1))
@@ -251,24 +260,37 @@ class _Maker:
         if not length:
             if cpu is None:
                 return []
-            return _cpu_segment(ranked(cpu.after[:, None], self.quantile)[0])
+            return self._cpu_segment(cpu.after)
         value = ranked(times, self.quantile)
         chosen = rows[ranked_row(times, work.blocks[rows], self.quantile), np.arange(length)]
-        before = np.zeros(length, np.int64) if cpu is None else ranked(cpu.before, self.quantile)
         segments: list[Segment] = []
-        for i, (row, time, gap) in enumerate(
-            zip(chosen.tolist(), value.tolist(), before.tolist(), strict=True)
-        ):
-            segments += _cpu_segment(gap)
+        for i, (row, time) in enumerate(zip(chosen.tolist(), value.tolist(), strict=True)):
+            if cpu is not None:
+                segments += self._cpu_segment(cpu.before[:, i])
             if time < 1:
                 self.zeros.append(rows[:, i])
             else:
-                segments.append(self._operation(row, time))
+                segments.append(self._operation(row, self._time(times[:, i])))
         if cpu is not None:
-            segments += _cpu_segment(ranked(cpu.after[:, None], self.quantile)[0])
+            segments += self._cpu_segment(cpu.after)
         return segments
 
-    def _operation(self, row: int, time: int) -> Segment:
+    def _cpu_segment(self, times: Int64Array) -> list[Segment]:
+        """CPU work of jobs that took these times; nothing if that is none."""
+        return [CPU(self._time(times))] if int(ranked(times[:, None], self.quantile)[0]) else []
+
+    def _time(self, times: Int64Array) -> SegmentTime:
+        """The time of jobs that took these: at the quantile, or their distribution."""
+        if not self.spread:
+            return int(ranked(times[:, None], self.quantile)[0])
+        found: dict[str, Time] = {
+            quantile_key(share): max(1, int(ranked(times[:, None], share)[0]))
+            for share in _STATED
+            if len(times) * (1 - share) >= 1
+        }
+        return {**found, "largest": int(times.max()), "count": len(times)}
+
+    def _operation(self, row: int, time: SegmentTime) -> Segment:
         number = int(self.work.kernel[row])
         if number < 0:
             return CopyIn(time) if number == IN else CopyOut(time)
@@ -343,11 +365,6 @@ class _Maker:
             names = clip(", ".join(self.nothing), 200)
             sentences += [f"left out: tasks that take no time: {names}", *_first(self.lost)]
         return sentences
-
-
-def _cpu_segment(time: object) -> list[Segment]:
-    number = int(time)  # type: ignore[call-overload]
-    return [CPU(number)] if number > 0 else []
 
 
 def _check_span(trace: Recording, work: GpuWork) -> None:

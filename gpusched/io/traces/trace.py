@@ -207,6 +207,7 @@ class Trace(Tabular):
         *,
         period: Periods = None,
         quantile: Quantile = 1,
+        distributions: bool = False,
         names: str | re.Pattern[str] | None = None,
         nesting: Nesting = "outermost",
         gaps: Gaps = "waited",
@@ -245,6 +246,9 @@ class Trace(Tabular):
         quantile
             Share of the jobs whose times do not exceed the stated ones; 1: all jobs. It is computed
             by rank, without interpolation. A float counts as the decimal number that it prints as.
+        distributions
+            Whether times are distributions: the largest over the jobs, their number, and those of
+            p0, p50, p90, p99 and p99.9 that have a longer one. Requires ``quantile=1``.
         names
             Regular expression that selects annotations, steps or kernels by a match anywhere in
             the name. If it has a group, the text of the first group is the name of the task:
@@ -291,7 +295,9 @@ class Trace(Tabular):
         """
         from gpusched.io.trace_workloads.from_trace import workload_of
 
-        return workload_of(self, by, period, quantile, names, nesting, gaps)
+        return workload_of(
+            self, by, period, quantile, names, nesting, gaps, distributions=distributions
+        )
 
     def launches(
         self,

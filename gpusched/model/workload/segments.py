@@ -12,6 +12,7 @@ from gpusched._support.arguments import one_of
 from gpusched._support.text import plural, shown
 from gpusched.model.gpu import MAX_SMS
 from gpusched.model.gpus.memory_bandwidth import as_bandwidth, as_bytes
+from gpusched.model.workload.distributions import Distribution, as_distribution
 from gpusched.model.workload.facts import Facts, count, label, stored_text
 from gpusched.model.workload.time_units import (
     Duration,
@@ -24,7 +25,7 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["CPU", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment"]
+__all__ = ["CPU", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime"]
 
 MOST_REPEATS = 10**6
 _COPIERS = ("engine", "cpu")
@@ -32,8 +33,12 @@ _MOST_THREADS = 2**31 - 1
 _FINEST_SHARE = 10**9
 
 
+SegmentTime = Time | Mapping[str, Time] | Distribution
+"""A time as an argument of a segment: ticks, text with a unit, or a distribution."""
+
+
 class _Changes(TypedDict, total=False):
-    time: Time
+    time: SegmentTime
     repeat: int
     name: str
 
@@ -43,7 +48,7 @@ class _CopyChanges(_Changes, total=False):
 
 
 class _KernelChanges(TypedDict, total=False):
-    time: Time | None
+    time: SegmentTime | None
     blocks: int | None
     threads: int | None
     regs: int
@@ -59,11 +64,13 @@ class _KernelChanges(TypedDict, total=False):
 class _Timed(Facts):
     """Base of all segments: a time, a number of repetitions, a name."""
 
-    __slots__ = ("_time", "name", "repeat")
+    __slots__ = ("_spread", "_time", "name", "repeat")
 
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_time"})
+    _NESTED: ClassVar[frozenset[str]] = frozenset({"_spread"})
 
     _time: Stored | None
+    _spread: Distribution | None
     repeat: int
     name: str
 
@@ -76,6 +83,35 @@ class _Timed(Facts):
         """
         return self._ticks(self._time, "time")
 
+    @property
+    def distribution(self) -> Distribution | None:
+        """The distribution of the time, of which `time` is the largest; None if none is given."""
+        return self._spread
+
+    def _given(self) -> dict[str, object]:
+        found = super()._given()
+        spread = found.pop("spread")
+        return found if spread is None else {**found, "time": spread}
+
+    def _converted(self, key: str, value: Any, tick: TickLength) -> object:
+        if key != "_spread":
+            return super()._converted(key, value, tick)
+        return None if value is None else value.in_ticks(self._tick, tick, "time")
+
+    def _argument(self, key: str) -> str | None:
+        if self._spread is None or key not in ("_time", "_spread"):
+            return super()._argument(key)
+        if key == "_spread":
+            return None
+        given = self._spread.given()
+        return repr(given if self._tick is None else self._spread.with_units(self._tick))
+
+
+def _with_distribution(time: object) -> tuple[Stored, Distribution | None]:
+    """A time, the largest of a distribution, and the distribution if there is one."""
+    spread = as_distribution(time, "time")
+    return (as_time(time, "time") if spread is None else spread.largest), spread
+
 
 class CPU(_Timed):
     """CPU work of a job.
@@ -86,9 +122,14 @@ class CPU(_Timed):
     Parameters
     ----------
     time
-        Execution time: a positive number of ticks, or text with a unit.
+        Execution time: a positive number of ticks, or text with a unit. Or a distribution: a
+        mapping with quantiles, the ``largest`` time and the ``count`` of samples, such as
+        ``{"p50": "3ms", "p99": "4.1ms", "largest": "5ms", "count": 12000}``. Tests take the
+        largest, or a quantile that they are asked for (``gs.analyze(times="p99")``); simulations
+        draw from it.
     repeat
-        Number of times that the segment runs in a row, 1 to 1,000,000.
+        Number of times that the segment runs in a row, 1 to 1,000,000. Those of a segment with a
+        distribution take equally long in a job, when times are drawn.
     name
         Label of the segment.
 
@@ -100,14 +141,16 @@ class CPU(_Timed):
 
     __slots__ = ()
 
-    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "repeat", "name")
+    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "repeat", "name", "_spread")
 
-    def __init__(self, time: Time, *, repeat: int = 1, name: str = "") -> None:
+    def __init__(self, time: SegmentTime, *, repeat: int = 1, name: str = "") -> None:
+        whole, spread = _with_distribution(time)
         self._put(
             (
-                as_time(time, "time"),
+                whole,
                 count(repeat, "repeat", 1, MOST_REPEATS),
                 label(name, "name", empty=True),
+                spread,
             )
         )
 
@@ -121,25 +164,27 @@ class _Copy(_Timed):
 
     __slots__ = ("by",)
 
-    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "by", "repeat", "name")
+    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "by", "repeat", "name", "_spread")
 
     by: Literal["engine", "cpu"]
 
     def __init__(
         self,
-        time: Time,
+        time: SegmentTime,
         *,
         by: Literal["engine", "cpu"] = "engine",
         repeat: int = 1,
         name: str = "",
     ) -> None:
         one_of(by, _COPIERS, "by")
+        whole, spread = _with_distribution(time)
         self._put(
             (
-                as_time(time, "time"),
+                whole,
                 by,
                 count(repeat, "repeat", 1, MOST_REPEATS),
                 label(name, "name", empty=True),
+                spread,
             )
         )
 
@@ -203,8 +248,8 @@ class Kernel(_Timed):
     Parameters
     ----------
     time
-        Execution time alone on all SMs: a positive number of ticks, or text with a unit. Required
-        unless ``sms`` or ``block_time`` is given.
+        Execution time alone on all SMs, as of `CPU`. Required unless ``sms`` or ``block_time`` is
+        given; a distribution excludes ``block_time`` and measured times.
     blocks, threads
         Grid size in blocks, and threads per block. Give both or neither.
     regs, smem
@@ -240,10 +285,10 @@ class Kernel(_Timed):
 
     _KEYS: ClassVar[tuple[str, ...]] = (
         *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "bytes"),
-        *("bandwidth", "repeat", "name"),
+        *("bandwidth", "repeat", "name", "_spread"),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_block_time"})
-    _NESTED: ClassVar[frozenset[str]] = frozenset({"_sms"})
+    _NESTED: ClassVar[frozenset[str]] = frozenset({"_sms", "_spread"})
 
     blocks: int | None
     threads: int | None
@@ -256,7 +301,7 @@ class Kernel(_Timed):
 
     def __init__(
         self,
-        time: Time | None = None,
+        time: SegmentTime | None = None,
         *,
         blocks: int | None = None,
         threads: int | None = None,
@@ -287,9 +332,14 @@ class Kernel(_Timed):
             )
         if time is None and block_time is None and not profile:
             raise ValueError("time: got None, expected a time, or block_time or sms in its place")
+        whole, spread = (None, None) if time is None else _with_distribution(time)
+        measured = block_time is not None or (isinstance(profile, tuple) and len(profile) > 0)
+        if spread is not None and measured:
+            other = "sms" if block_time is None else "block_time"
+            raise ValueError(f"{other}: got one with a distribution of times, expected none")
         self._put(
             (
-                None if time is None else as_time(time, "time"),
+                whole,
                 None if blocks is None else count(blocks, "blocks", 1),
                 None if threads is None else count(threads, "threads", 1, _MOST_THREADS),
                 count(regs, "regs", 0, _MOST_THREADS),
@@ -300,6 +350,7 @@ class Kernel(_Timed):
                 None if bandwidth is None else as_bandwidth(bandwidth, "bandwidth", 0),
                 count(repeat, "repeat", 1, MOST_REPEATS),
                 label(name, "name", empty=True),
+                spread,
             )
         )
         self._check()
@@ -393,7 +444,7 @@ class Kernel(_Timed):
 
 
 def Engine(
-    time: Time,
+    time: SegmentTime,
     *,
     kernels: int = 1,
     sms: Mapping[int, Time] | float | str | Fraction | None = None,
@@ -413,7 +464,8 @@ def Engine(
     Parameters
     ----------
     time
-        Time of the engine alone on the GPU: a positive number of ticks, or text with a unit.
+        Time of the engine alone on the GPU, as of `CPU`. Of a distribution, all kernels of a job
+        take the same share.
     kernels
         Number of kernels that it launches, 1 to 1,000,000.
     sms, bytes, bandwidth
@@ -436,8 +488,9 @@ def Engine(
     given = () if sms is None else _profile(sms)
     each = given if isinstance(given, Fraction) else {k: divided(of) for k, of in given} or None
     moved = None if bytes is None else -(-as_bytes(bytes, "bytes") // parts)
+    spread = as_distribution(time, "time")
     return Kernel(
-        divided(as_time(time, "time")),
+        divided(as_time(time, "time")) if spread is None else spread.divided(parts),
         sms=each,
         bytes=moved,
         bandwidth=bandwidth,

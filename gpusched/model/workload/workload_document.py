@@ -226,7 +226,7 @@ def _segment(item: object, where: str, tick: int) -> Segment:
         return _MAKERS[kind](**arguments)._at(tick)  # type: ignore[arg-type]
     except _WRONG as error:
         text = str(error)
-        if text.startswith("time:"):
+        if text.startswith(("time:", "time.")):
             text = kind + text.removeprefix("time")
         raise ValueError(f"{where}.{text}") from None
 
@@ -255,6 +255,9 @@ def _plain(given: Mapping[str, object], where: str) -> None:
 
 def _new_of(segment: Segment) -> str:
     """A fact of a segment that version 1 does not have, for messages; "" for none."""
+    if segment.distribution is not None:
+        kind = next(kind for kind, maker in _MAKERS.items() if isinstance(segment, maker))
+        return f"{kind}: got a distribution"
     if not isinstance(segment, Kernel):
         return ""
     if segment.share is not None:
@@ -390,6 +393,7 @@ def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
     """The table of a segment, without what is usual."""
     table: dict[str, object] = {}
     kind = next(kind for kind, maker in _MAKERS.items() if isinstance(segment, maker))
+    spread = segment.distribution
     if not isinstance(segment, Kernel):
         table[kind] = time_with_unit(segment.time, tick)
         if not isinstance(segment, CPU) and segment.by != "engine":
@@ -409,6 +413,8 @@ def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
             table["sms"] = segment.sms_text
         if profile := segment.sms:
             table["sms"] = {str(k): time_with_unit(time, tick) for k, time in profile.items()}
+    if spread is not None:
+        table[kind] = spread.with_units(tick)
     if segment.repeat != 1:
         table["repeat"] = segment.repeat
     if segment.name:

@@ -78,7 +78,7 @@ def toml_lines(
 
 def _value(value: object) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {_value(it)}" for key, it in value.items()) + " }"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, str):
@@ -86,6 +86,11 @@ def _value(value: object) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     assert type(value) is int
     return str(value)
+
+
+def _key(key: str) -> str:
+    """A key, in quotes if it has a dot, which would divide it."""
+    return f'"{key}"' if "." in key else key
 
 
 def line_of_long_key(text: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ _NAMES = ("after", "reads")
 _TASK = ("name", *_TASK_TIMES, *_TASK_NUMBERS, *_TASK_TEXTS)
 _COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
 _TRAFFIC = ("bytes", "bandwidth")
-_SEGMENT = ("kind", "time", *_COUNTS, "block_time", "sms", *_TRAFFIC, "by", "label")
+_SEGMENT = ("kind", "time", "distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC, "by", "label")
 _KINDS: dict[str, type[Segment]] = {
     "cpu": CPU,
     "copy in": CopyIn,
@@ -44,10 +44,10 @@ _KINDS: dict[str, type[Segment]] = {
     "kernel": Kernel,
 }
 _OF_KIND = {
-    "cpu": ("repeat",),
-    "copy in": ("by", "repeat"),
-    "copy out": ("by", "repeat"),
-    "kernel": (*_COUNTS, "block_time", "sms", *_TRAFFIC),
+    "cpu": ("distribution", "repeat"),
+    "copy in": ("distribution", "by", "repeat"),
+    "copy out": ("distribution", "by", "repeat"),
+    "kernel": ("distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC),
 }
 _WRONG = (ValueError, TypeError, OverflowError)
 
@@ -63,7 +63,7 @@ def table_of(parts: Parts) -> dict[str, Any]:
             row = {**facts, "segment": j, **_row(segment)}
             for key, column in columns.items():
                 column.append(row.get(key))
-    texts = ("name", *_TASK_TEXTS, "kind", "sms", "by", "label")
+    texts = ("name", *_TASK_TEXTS, "kind", "distribution", "sms", "by", "label")
     made: dict[str, Any] = {
         key: column if key in texts else _numbers(column) for key, column in columns.items()
     }
@@ -168,6 +168,9 @@ def _split(text: object, name: str) -> tuple[str, ...]:
 def _row(segment: Segment) -> dict[str, object]:
     kind = next(kind for kind, maker in _KINDS.items() if isinstance(segment, maker))
     row: dict[str, object] = {"kind": kind, "repeat": segment.repeat, "label": segment.name}
+    if (spread := segment.distribution) is not None:
+        given = spread.given()
+        row["distribution"] = ", ".join(f"{k}: {of}" for k, of in given.items() if k != "largest")
     if not isinstance(segment, Kernel):
         return {**row, "time": segment.time, "by": getattr(segment, "by", None)}
     profile = segment.sms
@@ -227,6 +230,8 @@ def _segment(facts: dict[str, object]) -> Segment:
         given["name"] = facts["label"]
     if "sms" in given:
         given["sms"] = _profile(given["sms"])
+    if (text := given.pop("distribution", None)) is not None:
+        given["time"] = {**_distribution(text), "largest": given["time"]}
     return _KINDS[kind](**given)  # type: ignore[arg-type]
 
 
@@ -239,13 +244,32 @@ def _profile(text: object) -> dict[int, object] | float | str:
     if ":" not in text:
         return text
     found: dict[int, object] = {}
-    for part in text.split(","):
-        key, _, time = (piece.strip() for piece in part.partition(":"))
+    for key, time in _pairs(text):
         if not (key.isascii() and key.isdecimal() and len(key) < 10):
             raise ValueError(f"sms: got {shown(text)}, {expected}")
-        whole = time.isascii() and time.isdecimal() and len(time) < 40
-        found[int(key)] = int(time) if whole else time
+        found[int(key)] = time
     return found
+
+
+def _distribution(text: object) -> dict[str, object]:
+    """Quantiles and number of samples, without the largest time."""
+    expected = "expected times by quantile, and the count, such as 'p50: 300, p99: 410, count: 900'"
+    if not isinstance(text, str):
+        raise TypeError(f"distribution: got {shown(text)}, {expected}")
+    found = dict[str, object]()
+    for key, time in _pairs(text):
+        if key == "largest" or key in found:
+            raise ValueError(f"distribution: got {shown(text)}, {expected}")
+        found[key] = time
+    return found
+
+
+def _pairs(text: str) -> Iterator[tuple[str, object]]:
+    """Keys and values of text such as "1: 400, 4: 110"; whole numbers as such."""
+    for part in text.split(","):
+        key, _, value = (piece.strip() for piece in part.partition(":"))
+        whole = value.isascii() and value.isdecimal() and len(value) < 40
+        yield key, int(value) if whole else value
 
 
 def _number(value: object) -> object:
@@ -345,6 +369,9 @@ def _job(task: Task, tick: TickLength) -> str:
 def _part(segment: Segment, tick: TickLength) -> str:
     times = f" {segment.repeat} times" if segment.repeat > 1 else ""
     named = f" {clip(segment.name, 30)}" if segment.name else ""
+    if (spread := segment.distribution) is not None:
+        given = ", ".join(f"{key} {of}" for key, of in spread.with_units(tick).items())
+        times = f" ({clip(given, 80)}){times}"
     if isinstance(segment, CPU):
         return f"CPU{named} {time_with_unit(segment.time, tick)}{times}"
     if not isinstance(segment, Kernel):

@@ -18,7 +18,7 @@ from gpusched._support.arguments import (
     position,
 )
 from gpusched._support.tabular import Tabular, frame_of
-from gpusched._support.text import clip, named, shown
+from gpusched._support.text import clip, named, plural, shown
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
@@ -38,6 +38,7 @@ from gpusched.model.views.host_view import host_view
 from gpusched.model.views.kernel_view import batch_view, chain_batch_view, kernel_view
 from gpusched.model.views.launch_view import launch_view
 from gpusched.model.views.program_view import program_view
+from gpusched.model.workload.distributions import exceedance, quantile_of
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.links import (
@@ -51,7 +52,7 @@ from gpusched.model.workload.links import (
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Launches, Task, launches_of
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CPU, Kernel, Segment
+from gpusched.model.workload.segments import CPU, Kernel, Segment, SegmentTime
 from gpusched.model.workload.time_units import (
     TickLength,
     Time,
@@ -280,9 +281,36 @@ class Workload(NoArray, Tabular):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """The notes of the workload, and a sentence for each period that was rounded down."""
+        """The notes, a sentence for each period that was rounded down, and one on samples."""
         found = (task._assumption() for task in self.tasks)
-        return (*self.notes, *(text for text in found if text is not None))
+        said = (*self.notes, *(text for text in found if text is not None), self.samples)
+        return tuple(dict.fromkeys(text for text in said if text))
+
+    @property
+    def samples(self) -> str:
+        """A sentence on how likely a time is longer than the largest of its samples.
+
+        It is about the segment with the fewest samples; "" if no distribution has their number.
+
+        >>> w = gs.Workload([gs.Task("a", 90, [gs.CPU({"largest": 20, "count": 999})])])
+        >>> w.samples[:64], w.samples[-72:]
+        ('times are the largest of 999 samples or more (segments[0] of a):', \
+        """
+        counted = [
+            (spread.count, task.name, i)
+            for task in self.tasks
+            for i, part in enumerate(task.segments)
+            if (spread := part.distribution) is not None and spread.count is not None
+        ]
+        if not counted:
+            return ""
+        count, name, place = min(counted, key=lambda of: of[0])
+        return (
+            f"times are the largest of {plural(count, 'sample')} or more (segments[{place}] of "
+            f"{clip(name, 60)}): if samples are independent and identically distributed, another "
+            f"one is longer with a probability of at most {exceedance(count):.2g} on average, and "
+            f"of at most {exceedance(count, 0.95):.2g} at a confidence of 95 %"
+        )
 
     @property
     def hyperperiod(self) -> int:
@@ -440,6 +468,35 @@ class Workload(NoArray, Tabular):
             except OverflowError as error:
                 raise OverflowError(f"tasks[{task.name!r:.60}].{error}") from None
         return self._made(tasks, self._tick, self.notes, self.observed, self.paths)
+
+    def at_quantile(self, quantile: str) -> Workload:
+        """Return a workload whose times are a quantile of their distributions, such as ``"p99"``.
+
+        A segment takes its least stated quantile that is no smaller, or its largest time; those
+        without quantiles keep their times. Guarantees for such a workload are conditional
+        (``observed`` has the
+        quantile).
+
+        >>> w = gs.Workload([gs.Task("a", 90, [gs.CPU({"p50": 4, "p99": 7, "largest": 20})])])
+        >>> w.at_quantile("p99")["a"].cpu_time, w.at_quantile("p90").observed.quantile
+        (7, 0.9)
+
+        Raises ValueError for other text, for p0, and if no time has quantiles.
+        """
+        wrong = f"times: got {shown(quantile)}, expected 'largest' or a quantile such as 'p99'"
+        share = quantile_of(quantile, wrong)
+        if not share:
+            raise ValueError(wrong)
+        tasks = []
+        for task in self.tasks:
+            segments = [_at_quantile(part, share) for part in task.segments]
+            tasks.append(task.replace(segments=segments))
+        if all(of.segments == task.segments for of, task in zip(tasks, self.tasks, strict=True)):
+            raise ValueError(f"times: got {quantile!r} and no times with quantiles, expected some")
+        own = ObservedTime(0, 0, float(share))
+        observed = own if self.observed is None else self.observed
+        observed = observed._replace(quantile=min(own.quantile, observed.quantile))
+        return self._made(tasks, self._tick, self.notes, observed, self.paths)
 
     # Files and frames
 
@@ -1070,7 +1127,7 @@ def scaled_segment(
             return segment
         profile, block_time = segment.sms, segment.block_time
         return segment.replace(
-            time=scaled_up(segment.time, kernels, "time") if _is_needed(segment) else None,
+            time=_scaled_time(segment, kernels) if _is_needed(segment) else None,
             block_time=None if block_time is None else scaled_up(block_time, kernels, "block_time"),
             sms=segment.share
             or (profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()}),
@@ -1079,4 +1136,22 @@ def scaled_segment(
     factor = cpu if isinstance(segment, CPU) else copies
     if factor == _ONE:
         return segment
-    return segment.replace(time=scaled_up(segment.time, factor, "time"))
+    return segment.replace(time=_scaled_time(segment, factor))
+
+
+def _at_quantile(segment: Segment, share: Fraction) -> Segment:
+    """A segment with the time of a quantile, if it has quantiles."""
+    spread = segment.distribution
+    if spread is None or not spread.quantiles:
+        return segment
+    time = spread.at_least(share)
+    assert isinstance(time, int)
+    return segment.replace(time=time)
+
+
+def _scaled_time(segment: Segment, factor: Fraction) -> SegmentTime:
+    """The time of a segment, or its distribution, multiplied and rounded up."""
+    spread = segment.distribution
+    if spread is not None:
+        return spread.scaled(factor, "time")
+    return scaled_up(segment.time, factor, "time")
