@@ -32,6 +32,7 @@ LONG = {
     "analysis.stgm_exhaustive": "stgm_exhaustive",
     "analysis.time_slices": "context_test",
     "analyze": "comparison",
+    "choose": "comparison",
     "compare": "comparison",
     "compare_sliders": "comparison",
     "generate.elliott": "generate_elliott",

@@ -20,7 +20,7 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["AIMS", "KINDS", "Choice"]
 
 AIMS = ("margin", "change")
-"""What may be best: the largest margin, or the fewest changes."""
+"""Aims of a search: the largest margin, or the fewest changes."""
 
 KINDS = ("sms", "levels", "cores", "priorities", "instances")
 """Values that can be chosen."""
@@ -213,7 +213,7 @@ class Choice(Saved, Frozen):
 
 
 def _choices(tested: int, total: int | None, *, whole: bool) -> str:
-    """How many choices were tested, of how many."""
+    """Numbers of tested choices and of all, in words."""
     if whole and total is not None:
         return f"all {total:,} choices" if total != 1 else "1 choice"
     of = "more than a billion" if total is None else f"{total:,}"

@@ -28,7 +28,7 @@ from gpusched.ways.way import Way
 __all__ = ["Aim", "ChoiceSearch", "Point"]
 
 Aim = Literal["margin", "change"]
-"""What is best: the largest margin, or the fewest changes and among these the largest margin."""
+"""Aim of a search: the largest margin, or the fewest changes and among these the largest margin."""
 
 Point = tuple[Value, ...]
 """A value of each kind that is open."""

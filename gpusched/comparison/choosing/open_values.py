@@ -51,7 +51,7 @@ OPEN: dict[str, tuple[str, ...]] = {
     "mig": ("instances",),
     "edf_serial": ("cores", "priorities"),
 }
-"""What can be chosen under each way of sharing the GPU."""
+"""Kinds of values that can be chosen under each way of sharing the GPU."""
 
 _EXACT_CORES = 10
 _ORDERS = 200  # tests of a search over orders
@@ -140,7 +140,7 @@ class OpenValue(ABC):
 
     @abstractmethod
     def changes(self, value: Value) -> tuple[str, ...]:
-        """What differs from the start, a phrase for each task, process or part."""
+        """Differences from the start, a phrase for each task, process or part."""
 
     def distance(self, value: Value) -> int:
         """Number of differences from the start."""
