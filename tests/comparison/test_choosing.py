@@ -215,8 +215,8 @@ def test_errors() -> None:
         ({"what": ["sms"]}, ValueError, r"what\[0\]: got 'sms', expected one of levels, cores"),
         ({"what": [["a"]]}, ValueError, r"what\[0\]: got \['a'\], expected one of"),
         ({"aim": "speed"}, ValueError, r"aim: got 'speed'"),
-        ({"seed": -1}, ValueError, r"seed: got -1, expected a number from 0"),
-        ({"seed": 0.5}, TypeError, r"seed: got 0.5"),
+        ({"seed": -1}, ValueError, r"seed: got -1, expected a non-negative integer"),
+        ({"seed": 0.5}, ValueError, r"seed: got 0.5"),
         ({"budget": 5}, TypeError, r"budget: got int, expected Budget"),
         ({"mode": "busy"}, ValueError, r"mode"),
     ):

@@ -190,7 +190,7 @@ def test_times_below_the_largest_are_a_condition(tmp_path: Path) -> None:
     answer = gs.analyze(usual, platform, "one_stream")
     [condition] = answer.conditions
     assert answer.verdict == "conditional" and condition.premise == "largest_times"
-    assert "the 0.9 quantile" in condition.text
+    assert "their 0.9 quantile" in condition.text
     assert not any(row.schedulable for row in gs.compare(usual, platform))
     usual.save(tmp_path / "w.toml")
     frame = usual.to_frame()

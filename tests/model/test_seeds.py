@@ -48,6 +48,14 @@ def of_observe(seed: Any) -> Any:
     return run.end.tolist()
 
 
+def of_choose(seed: Any) -> Any:
+    kernel = gs.Kernel(20, blocks=40, threads=256)
+    w = gs.Workload([gs.Task(f"t{i}", 200 + 40 * i, [gs.CPU(3), kernel]) for i in range(5)])
+    budget = gs.Budget(states=8)  # fewer than all choices: a search
+    found = gs.choose(w, gs.Platform(GPU, cpus=2), "priority_streams", seed=seed, budget=budget)
+    return str(found.changes)
+
+
 def figure(name: str, *arguments: Any, **options: Any) -> Callable[[Any], Any]:
     return lambda seed: getattr(gs.experiments, name)(*arguments, seed=seed, **options)
 
@@ -61,6 +69,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "BatchFunction.from_utilization": lambda seed: gs.BatchFunction.from_utilization(
         KERNELS, (1.2, 1.9), seed
     ),
+    "choose": of_choose,
     "observe": of_observe,
     "sweep": of_sweep,
     "analysis.Verdict.challenge": lambda seed: gs.analysis.mpcp(HOSTS).challenge(seed=seed),

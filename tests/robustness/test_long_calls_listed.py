@@ -67,6 +67,8 @@ LOOPS = {
 }
 # Wait for a device: test_cuda_play.py and test_cuda.py interrupt them.
 DEVICE = {f"cuda.{name}" for name in ("measure", "partition_times", "play", "probe")}
+# Runs in real time: rt/test_execute.py stops it.
+REAL = {"rt.execute"}
 # Take time in proportion to a file or to a few arrays; loops of Python or calls of milliseconds.
 SHORT = {
     *("analysis.cpu_only", "analysis.path_bounds", "analysis.schedulability"),
@@ -94,7 +96,7 @@ def public_functions() -> set[str]:
 
 
 def test_every_public_function_is_listed_once() -> None:
-    groups = (set(LONG), LOOPS, DEVICE, SHORT)
+    groups = (set(LONG), LOOPS, DEVICE, REAL, SHORT)
     listed = [name for group in groups for name in group]
     assert len(listed) == len(set(listed))
     assert set(listed) == public_functions()

@@ -100,7 +100,7 @@ def rules_of(found: gs.Kept) -> set[str]:
 
 
 def exact(run: gs.rt.Execution) -> None:
-    """What holds at any speed of the machine: the order, all jobs, their CPU time."""
+    """Properties at any speed of the machine: the order, all jobs, their CPU time."""
     found = run.kept(tolerance="1000s")
     assert not rules_of(found) & ORDER, found
     assert run.log.lost == 0

@@ -108,6 +108,7 @@ def machine_of(system: dict[str, Any]) -> MachineModel:
         **dict.fromkeys(("frame_start", "entry_task", "entry_job", "entry_kernel"), zeros[:0]),
         **dict.fromkeys(("release_begin", "arrival", "release", "given_begin", "given")),
         **dict.fromkeys(("after_begin", "after", "every")),
+        **dict.fromkeys(("knot_begin", "knot_rank", "knot_time", "item_drawn")),
     }
     names = "policy rule mode ring latency kernel_gap wake_latency context_switch update_cost stall"
     numbers = dict.fromkeys([*names.split(), "server_overhead", "until_end", "draw"], 0)

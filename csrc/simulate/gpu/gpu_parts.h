@@ -124,7 +124,7 @@ void gs_simulate_gpu_free_sms(gs_simulate_gpu_t *self, gs_simulate_gpu_context_t
 int gs_simulate_gpu_check_gpcs(gs_context_t *ctx, const gs_gpu_t *gpu, const int64_t *sms,
                                int64_t gpcs);
 
-/* What kernels of an owner's model state, by row; each column may be NULL. */
+/* Statements on kernels of an owner's model, by row; each column may be NULL. */
 typedef struct {
     int64_t count;
     const int64_t *kind, *blocks;

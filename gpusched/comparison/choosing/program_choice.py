@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from gpusched._support.arguments import instance, integer64, is_sequence, one_of
+from gpusched._support.arguments import instance, is_sequence, one_of, seed_key
 from gpusched._support.budget import (
     Budget,
     as_budget,
@@ -47,7 +47,7 @@ def choose(
     *,
     what: Sequence[str] | None = None,
     aim: Aim = "margin",
-    seed: int = 0,
+    seed: Any = 0,
     budget: Budget | None = None,
     progress: Progress = None,
     stop: Any = None,
@@ -96,7 +96,7 @@ tested)
         (``gs.margin``). "change": one with the fewest changes of the start, and among these the
         largest margin.
     seed
-        Seed of the local search, from 0.
+        Seed of the local search: a non-negative integer, ``SeedSequence`` or ``Generator``.
     budget
         A ``gs.Budget`` for the whole call. ``states``: number of choices that are tested (default:
         2,000); if all choices are no more than that, all are tested, otherwise a local search tests
@@ -134,8 +134,7 @@ tested)
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(aim, AIMS, "aim")
-    if integer64(seed, "seed") < 0:
-        raise ValueError(f"seed: got {seed}, expected a number from 0")
+    key = int.from_bytes(seed_key(seed).tobytes(), "little")
     began = perf_counter()
     way = asked_way(way, options)
     names = _asked(what, workload, platform, way.name)
@@ -162,9 +161,9 @@ tested)
         search = ChoiceSearch((workload, platform), way, request, opens, aim, report)
         starts = starting_points(opens)
         if before is not None and _is_hopeless(workload, platform, names):
-            search.run(starts[:1], 0, seed)
+            search.run(starts[:1], 0, key)
         else:
-            search.run(starts, most, seed)
+            search.run(starts, most, key)
     if search.best is None and before is None:
         raise spent("seconds") if search.spent else NotApplicable(search.refused or refused)
     changes: tuple[str, ...] = ()

@@ -293,8 +293,8 @@ class Workload(NoArray, Tabular):
         It is about the segment with the fewest samples; "" if no distribution has their number.
 
         >>> w = gs.Workload([gs.Task("a", 90, [gs.CPU({"largest": 20, "count": 999})])])
-        >>> w.samples[:64], w.samples[-72:]
-        ('times are the largest of 999 samples or more (segments[0] of a):', \
+        >>> print(w.samples[-72:])
+        f at most 0.001 on average, and of at most 0.003 at a confidence of 95 %
         """
         counted = [
             (spread.count, task.name, i)
