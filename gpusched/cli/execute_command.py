@@ -19,8 +19,9 @@ def add(commands: Any) -> None:
         description="Runs a program for real: a thread for each task, with its CPU, its priority, "
         "its releases and its CPU work, the locks, the server or the player of the runtime "
         "library, and a stand-in for the GPU in real time. Prints whether the run kept the answer.",
-        epilog="Exit code: 0 when all was kept, 1 when a bound was exceeded although all "
-        "conditions held, 3 when a condition was broken or the way does not apply, 2 for an error.",
+        epilog="Exit code: 0 when all was kept, 1 when a bound was exceeded although no "
+        "condition that a log shows was broken, 3 when a condition was broken or the way does not "
+        "apply, 2 for an error.",
     )
     add_workload(parser)
     add_way(parser)

@@ -22,8 +22,8 @@ def add(commands: Any) -> None:
         description="Compares a log that a program wrote with the runtime library with an answer "
         "('check --output answer.npz') or a schedule ('check --output schedule.json'): responses, "
         "releases, times of segments, order of the lock, batches.",
-        epilog="Exit code: 0 when all was kept, 1 when a bound was exceeded although all "
-        "conditions held, 3 when a condition was broken, 2 for an error.",
+        epilog="Exit code: 0 when all was kept, 1 when a bound was exceeded although no "
+        "condition that a log shows was broken, 3 when a condition was broken, 2 for an error.",
     )
     kept.add_argument("answer", metavar="ANSWER", help="an answer (.npz) or a schedule (.json)")
     kept.add_argument("log", metavar="LOG", help="the log of the run")

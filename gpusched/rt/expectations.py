@@ -59,12 +59,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Expectations:
-    """Facts by task, the order of requests, and a plan, with which a log is compared."""
+    """Facts by task, the order of requests, and a plan, with which a log is compared.
+
+    ``conditions``: those under which the bounds hold.
+    """
 
     label: str
     facts: dict[str, Facts]
     order: str | None = None
     plan: Plan | None = None
+    conditions: tuple[str, ...] = ()
 
 
 def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
@@ -99,7 +103,8 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
     plan = None
     if schedule is not None and schedule.cycle is None:
         plan = plan_of(schedule, Fraction(finer_tick(answer.workload, answer.grain)))
-    return Expectations(answer.label, facts, _ORDERS.get(answer.way), plan)
+    conditions = tuple(condition.text for condition in answer.conditions)
+    return Expectations(answer.label, facts, _ORDERS.get(answer.way), plan, conditions)
 
 
 def _is_cpu(part: Any) -> bool:

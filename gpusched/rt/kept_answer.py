@@ -45,6 +45,8 @@ class Kept(Tabular, Frozen):
         Bounds that were exceeded, each a `Finding`.
     broken
         Conditions that were broken, each a `Finding`.
+    conditions
+        Conditions under which the answer's bounds hold. A log shows some of them, not all.
     lost
         Number of events that the log does not have; the verdict is about the others.
     tolerance
@@ -58,6 +60,7 @@ class Kept(Tabular, Frozen):
     bound: Int64Array
     exceeded: tuple[Finding, ...]
     broken: tuple[Finding, ...]
+    conditions: tuple[str, ...]
     lost: int
     tolerance: int
 
@@ -68,7 +71,7 @@ class Kept(Tabular, Frozen):
 
     @property
     def verdict(self) -> str:
-        """ "kept", "condition broken", or "bound exceeded": although all conditions held."""
+        """ "kept", "condition broken", or "bound exceeded": no condition that a log shows broke."""
         return "condition broken" if self.broken else "bound exceeded" if self.exceeded else "kept"
 
     def why(self, task: str | None = None) -> str:
@@ -80,7 +83,10 @@ class Kept(Tabular, Frozen):
             raise KeyError(f"task: got {shown(task)}, expected one of the tasks")
         found = [f for f in (*self.broken, *self.exceeded) if task is None or f.task == task]
         if found:
-            return "; ".join(map(str, found)) + "."
+            said = "; ".join(map(str, found)) + "."
+            if self.broken or not self.conditions:
+                return said
+            return f"{said} The bounds hold on condition that {'; that '.join(self.conditions)}."
         if task is None:
             total = plural(int(self.jobs.sum()), "job")
             return f"{total} kept their bounds, and no condition was broken."
@@ -190,6 +196,7 @@ def kept(answer: WorkloadAnswer | Schedule, log: RunLog, *, tolerance: int = 0) 
         bound=np.array([-1 if bound is None else bound for bound in bounds], np.int64),
         exceeded=worst([finding for finding in found if finding.is_bound]),
         broken=worst([finding for finding in found if not finding.is_bound]),
+        conditions=expected.conditions,
         lost=log.lost,
         tolerance=allowed,
     )

@@ -72,6 +72,21 @@ def test_a_run_within_all_bounds() -> None:
     assert repr(found) == "<Kept: kept (mpcp (suspend); 5 jobs of 2 tasks)>"
 
 
+def test_conditions_that_no_log_shows_are_named() -> None:
+    shared = gs.Platform("Xavier", cpus=1)  # a way that takes CPU work as undelayed
+    answer = gs.analyze(WORKLOAD, shared, "edf_parallel")
+    assert answer.verdict == "conditional"
+    made = Events(("a", "b"))
+    for task, end in ((0, 9 * MS), (1, 5 * MS)):
+        made.add(0, "release", task, 0, 0)
+        made.add(end, "complete", task, 0)
+    found = gs.kept(answer, made.log())
+    assert found.verdict == "bound exceeded"
+    assert found.conditions == tuple(condition.text for condition in answer.conditions)
+    assert all(text in found.why() for text in found.conditions)
+    assert gs.kept(LOCKED, run_of().log()).conditions == ()
+
+
 def test_a_bound_that_is_exceeded_by_a_nanosecond() -> None:
     bound = int(LOCKED.response[0]) * 1000
     for late in (0, 1):
