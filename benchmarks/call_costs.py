@@ -333,11 +333,11 @@ def main() -> int:
     counts = instructions(options.calls)
     costs = {name: Cost(*counts[name], peaks[name]) for name in counts}
     print(table(costs), end="")
+    found = worse(costs) if options.check else []
     if options.save:
         KEPT.write_text(table(costs), encoding="utf-8")
     if not options.check:
         return 0
-    found = worse(costs)
     print(*(found or ["no call takes more than before"]), sep="\n")
     return int(bool(found))
 
