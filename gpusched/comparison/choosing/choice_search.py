@@ -25,7 +25,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import Way
 
-__all__ = ["Aim", "ChoiceSearch", "Point"]
+__all__ = ["Aim", "ChoiceSearch", "Point", "starting_points"]
 
 Aim = Literal["margin", "change"]
 """Aim of a search: the largest margin, or the fewest changes and among these the largest margin."""
@@ -248,5 +248,3 @@ def starting_points(opens: Sequence[OpenValue]) -> list[Point]:
     ]
     return list(islice(product(*each), _MOST_GUESSES))
 
-
-__all__ += ["starting_points"]
