@@ -136,6 +136,20 @@ static constexpr Task TASKS[] = {{
 {chr(10).join(rows)}
 }};
 static constexpr int TASK_COUNT = {len(places)};
+
+// So many jobs of a task, if `first` is the release without its offset; what they do is left open.
+static inline gs_rt_jobs_t jobs_of(int index, int64_t first, int64_t jobs, gs_rt_log_t *log)
+{{
+    const Task &task = TASKS[index];
+    gs_rt_jobs_t found{{}};
+    found.task = index;
+    found.first = first + task.offset;
+    found.period = task.period;
+    found.deadline = task.deadline;
+    found.jobs = jobs;
+    found.log = log;
+    return found;
+}}
 """
 
 

@@ -247,4 +247,3 @@ def starting_points(opens: Sequence[OpenValue]) -> list[Point]:
         for one in opens
     ]
     return list(islice(product(*each), _MOST_GUESSES))
-

@@ -100,13 +100,7 @@ static void run_task(int index, int planned, int64_t first, int64_t jobs, bool *
         return;
     }
     Thread self = {index, planned};
-    gs_rt_jobs_t loop{};
-    loop.task = index;
-    loop.first = first + task.offset;
-    loop.period = task.period;
-    loop.deadline = task.deadline;
-    loop.jobs = jobs;
-    loop.log = logged;
+    gs_rt_jobs_t loop = jobs_of(index, first, jobs, logged);
     loop.arg = &self;
     loop.run = run_job;
     loop.stopped = is_over;

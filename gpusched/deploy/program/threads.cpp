@@ -157,13 +157,7 @@ static void run_task(int index, int64_t jobs, int64_t first, bool *failed)
         std::fprintf(stderr, "%s: %s\n", task.name, gs_rt_error());
         return;
     }
-    gs_rt_jobs_t loop{};
-    loop.task = index;
-    loop.first = first + task.offset;
-    loop.period = task.period;
-    loop.deadline = task.deadline;
-    loop.jobs = jobs;
-    loop.log = logged;
+    gs_rt_jobs_t loop = jobs_of(index, first, jobs, logged);
     loop.arg = &self;
     loop.run = run_job;
     *failed = jobs > 0 && gs_rt_jobs_run(&loop) < 0;
