@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import tomllib
 from collections import Counter, defaultdict
@@ -14,7 +15,9 @@ import pytest
 from reference import pipelines as twin
 
 import gpusched as gs
+from gpusched.comparison import analyses
 from gpusched.comparison.path_runs import TaskJobs, path_run
+from gpusched.comparison.released_tasks import Links, links_of
 from gpusched.model.workload.workload_document import workload_parts
 
 pytestmark = pytest.mark.python
@@ -364,6 +367,28 @@ def test_random_pipelines_keep_their_bounds_on_the_machine() -> None:
         wrong += attack(seed, seen, counts)
     assert wrong == []
     assert counts["one_stream runs"] > 30 and counts["streams runs"] > 30
+
+
+def test_phases_that_climb_exceed_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor would they if siblings were taken for apart, but for programs that are found."""
+    sys.path.insert(0, str(FilePath(__file__).parents[2] / "benchmarks"))
+    from pipeline_falsification import climb
+
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    assert [found for seed in range(16) for found in climb(seed, 30, counts)] == []
+    assert counts["mpcp"]["runs"] > 60 and counts["gcaps"]["runs"] > 60
+
+    def groups(workload: gs.Workload, hosts: gs.HostTasks) -> Links | None:
+        found = links_of(workload, hosts)
+        if found is None:
+            return None
+        same = found.source[:, None] == found.source[None, :]
+        np.fill_diagonal(same, False)
+        return dataclasses.replace(found, apart=same.astype(np.uint8))
+
+    monkeypatch.setattr(analyses, "links_of", groups)
+    wrong = climb(44, 5, counts)
+    assert {"mpcp", "fmlp_plus"} <= {text.split("'")[1] for text in wrong}
 
 
 def test_the_examples_are_files_of_version_2() -> None:
