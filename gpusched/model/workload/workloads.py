@@ -473,9 +473,8 @@ class Workload(NoArray, Tabular):
         """Return a workload whose times are a quantile of their distributions, such as ``"p99"``.
 
         A segment takes its least stated quantile that is no smaller, or its largest time; those
-        without quantiles keep their times. Guarantees for such a workload are conditional
-        (``observed`` has the
-        quantile).
+        without quantiles keep their times. Guarantees for such a workload are conditional on the
+        quantile, which ``observed`` has.
 
         >>> w = gs.Workload([gs.Task("a", 90, [gs.CPU({"p50": 4, "p99": 7, "largest": 20})])])
         >>> w.at_quantile("p99")["a"].cpu_time, w.at_quantile("p90").observed.quantile
