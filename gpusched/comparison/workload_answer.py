@@ -473,7 +473,11 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             return f"{clip(name, 60)}: response at most {took}, for a deadline of {due}{only}."
         if name not in known:
             return f"{clip(name, 60)}: no bound, as it has no GPU work and CPUs are shared."
-        return self.detail.why(known.index(name))
+        i = known.index(name)
+        said = self.detail.why(i)
+        if not self.detail.bounded[i]:
+            return said
+        return f"{said} That is of the model of the test, whose conditions are not shown to hold."
 
     def _text(self, i: int) -> str:
         tick, deadline = self.workload.tick_ns, self.workload[i].deadline

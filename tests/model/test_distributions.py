@@ -328,3 +328,16 @@ def test_distributions_of_recordings(name: str, by: Any) -> None:
     assert "samples" in spread.assumptions[-1]
     with pytest.raises(ValueError, match=r"distributions: got True with the quantile 0\.5"):
         trace.workload(by, quantile=0.5, distributions=True)
+
+
+def test_bounds_of_what_is_not_guaranteed_name_their_conditions() -> None:
+    """Responses beyond deadlines are bounds, too: under conditions, no more than that."""
+    times = {"p50": "3ms", "p99": "4ms", "largest": "5ms"}
+    w = gs.Workload([gs.Task("a", "10ms", [gs.CPU("1ms"), gs.Kernel(times)])], tick="us")
+    platform = gs.Platform("AGX Orin", cpus=2)
+    sure = gs.analyze(w, platform, "container")
+    assert sure.verdict == "undecided" and sure.bounded.all() and "only if" not in sure.why()
+    unsure = gs.analyze(w, platform, "container", times="p99")
+    assert unsure.verdict == "undecided" and not unsure.bounded.any()
+    assert "late (a). Its bounds hold only if no part of a job takes longer" in unsure.why()
+    assert unsure.why("a").endswith("whose conditions are not shown to hold.")

@@ -129,7 +129,10 @@ def judged(
     # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
     asked = shared_cpus and (bool(conditions) if holds else reasons)
     impossible = models.impossible() if asked else ()
+    only = ""
     if conditions and (impossible or not holds):
+        if bounded.any():
+            only = f" Its bounds hold only if {'; and '.join(map(str, conditions))}."
         bounded[:], conditions = False, ()  # what is not shown for all is not said of some
     if impossible:
         text = f"No way keeps all deadlines: {impossible[0]}."
@@ -146,6 +149,9 @@ def judged(
         if doubt and not reason:
             with tick_length(fine.workload._tick):
                 reason = f"{answer.why()} That shows no miss of the program, as {doubt}."
+    if only and not reason:
+        with tick_length(fine.workload._tick):
+            reason = f"{answer.why()}{only}"
     return Judged(
         accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain, ends
     )
