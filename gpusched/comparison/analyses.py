@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from gpusched import analysis, pbs
+import gpusched.analysis as analysis
+import gpusched.pbs as pbs
 from gpusched._support.arguments import Int64Array, instance, one_of
 from gpusched._support.budget import (
     Budget,

@@ -28,7 +28,7 @@ from itertools import groupby
 
 import numpy as np
 
-from gpusched import analysis
+import gpusched.analysis as analysis
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.verdicts.premises import by_core
 from gpusched.model.host_segments import deadline_ranks

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched import analysis
+import gpusched.analysis as analysis
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound

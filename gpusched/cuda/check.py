@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from gpusched import _core, cuda, pbs
+import gpusched.cuda as cuda
+import gpusched.pbs as pbs
+from gpusched import _core
 from gpusched._support.files import replacing
 from gpusched._version import __version__
 from gpusched.cuda import driver

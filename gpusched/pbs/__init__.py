@@ -72,7 +72,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gpusched.pbs' has no attribute {name!r}")
     from importlib import import_module
 
-    return import_module("gpusched.pbs.graph")  # imported on demand: few programs use it
+    from gpusched import _FIRST_USE
+
+    with _FIRST_USE:
+        return import_module("gpusched.pbs.graph")  # imported on demand: few programs use it
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched import analysis
+import gpusched.analysis as analysis
 from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.saved_values import FieldValues, within
