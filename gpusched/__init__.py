@@ -42,7 +42,6 @@ measured or read from files are in nanoseconds. See ``help(gs.pbs.search)`` and 
 
 from __future__ import annotations
 
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -211,23 +210,16 @@ _MEMBERS = {
 }
 
 
-# Threads that first use different names would import one module from two ends, and get parts of
-# it. No module of the package uses a name of this one while it is imported, so that no thread
-# waits for the lock inside of an import that the owner of the lock waits for.
-_FIRST_USE = RLock()
-
-
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
+    from gpusched._support.first_use import module_on_demand
 
-    if name not in _MODULES and name not in _MEMBERS:
-        raise AttributeError(f"module 'gpusched' has no attribute {name!r}")
     value: Any
-    with _FIRST_USE:
-        if name in _MODULES:
-            value = import_module(f"gpusched.{_MODULES[name]}")
-        else:
-            value = getattr(import_module(f"gpusched.{_MEMBERS[name]}"), name)
+    if name in _MODULES:
+        value = module_on_demand(_MODULES[name])
+    elif name in _MEMBERS:
+        value = getattr(module_on_demand(_MEMBERS[name]), name)
+    else:
+        raise AttributeError(f"module 'gpusched' has no attribute {name!r}")
     globals()[name] = value
     return value
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpusched._support.budget import Budget
+from gpusched._support.first_use import module_on_demand
 from gpusched.model.answer import Answer
 from gpusched.pbs.certificates import (
     Certificate,
@@ -70,12 +71,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name != "graph":
         raise AttributeError(f"module 'gpusched.pbs' has no attribute {name!r}")
-    from importlib import import_module
-
-    from gpusched import _FIRST_USE
-
-    with _FIRST_USE:
-        return import_module("gpusched.pbs.graph")  # imported on demand: few programs use it
+    return module_on_demand("pbs.graph")  # few programs use it
 
 
 def __dir__() -> list[str]:

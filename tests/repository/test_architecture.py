@@ -134,6 +134,16 @@ def test_imports_form_no_circles() -> None:
     assert circles(all_imports()) == set()
 
 
+def test_no_import_uses_a_name_of_the_package() -> None:
+    """It would wait for the lock of first uses, whose owner may wait for the import."""
+    lazy = {*gpusched._MODULES, *gpusched._MEMBERS}
+    for path in FILES.values():
+        for node in nodes_of(ast.parse(path.read_text(encoding="utf-8")), functions=False):
+            if isinstance(node, ast.ImportFrom) and node.module == "gpusched":
+                used = lazy.intersection(alias.name for alias in node.names)
+                assert not used or path == PACKAGE / "__init__.py", f"{path}:{node.lineno}: {used}"
+
+
 def test_no_basename_stands_twice() -> None:
     names = Counter(path.stem for path in FILES.values())
     del names["__init__"], names["__main__"]

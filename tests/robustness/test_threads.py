@@ -7,7 +7,6 @@ benchmarks/thread_stress.py.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import os
 import subprocess
@@ -75,30 +74,6 @@ def test_documented_calls_answer_as_alone(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(others) < len(expected) / 10, others
     # With a GIL two threads find what more of them find, in half the time.
     assert differences(expected, THREADS if without_gil() else 2, rounds=1, seed=1) == []
-
-
-def uses_of_the_package(tree: ast.Module) -> list[str]:
-    """Names of the package itself that the import of a module uses."""
-    found: list[str] = []
-    todo: list[ast.AST] = list(tree.body)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.ImportFrom) and node.module == "gpusched":
-            found += [alias.name for alias in node.names]
-        skipped = (ast.FunctionDef, ast.Lambda)
-        if not isinstance(node, skipped) and "TYPE_CHECKING" not in ast.dump(node)[:60]:
-            todo += ast.iter_child_nodes(node)
-    return found
-
-
-@pytest.mark.source
-def test_no_import_uses_a_name_of_the_package() -> None:
-    """It would wait for the lock of first uses, whose owner may wait for the import."""
-    assert uses_of_the_package(ast.parse("if a:\n from gpusched import pbs")) == ["pbs"]
-    folder = Path(gs.__file__).parent
-    for path in folder.rglob("*.py"):
-        used = uses_of_the_package(ast.parse(path.read_text("utf-8")))
-        assert not {*used} & {*gs._MODULES, *gs._MEMBERS}, path
 
 
 @pytest.mark.long
