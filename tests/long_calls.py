@@ -9,12 +9,14 @@ import faulthandler
 import gzip
 import json
 import os
+import pkgutil
 import signal
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import forked
@@ -353,6 +355,13 @@ def stopped(call: Callable[[Any], Any]) -> dict[str, Any]:
     }
 
 
+def import_package() -> None:
+    """Imports all that a call may need, as Python drops a Ctrl-C that comes during some imports."""
+    for info in pkgutil.walk_packages(gs.__path__, "gpusched."):
+        if not info.name.endswith("__main__"):
+            import_module(info.name)
+
+
 def main(kind: str, name: str) -> None:
     faulthandler.enable()
     # A shell that runs the tests in the background lets its children ignore Ctrl-C.
@@ -362,6 +371,7 @@ def main(kind: str, name: str) -> None:
 
 
 if __name__ == "__main__":
+    import_package()
     if sys.argv[1:] == ["serve"]:
         forked.serve(main)
     else:
