@@ -280,6 +280,8 @@ def _cpu_overload(workload: Workload, pieces: Sequence[_Piece], cpus: int, where
 def _engine_overloads(workload: Workload, parts: Sequence[_Part], platform: Platform) -> list[str]:
     """About copy engines: all of them, those for copies in, and those for copies out."""
     copies = [part for part in parts if uses_engine(part.segment)]
+    if not copies:
+        return []
     choices = _engine_choices(platform)
     found = []
     for what, kinds, served in (
@@ -312,12 +314,14 @@ def _engine_choices(platform: Platform) -> list[tuple[str, ...]]:
         sets = gpu.mig_configurations()
     else:
         sets = (gpu.mig_instances(platform.mig),)
-    parts = {one: gpu.instance(one.profile.name) for instances in sets for one in instances}
-    engines = {
-        one: possible_directions(platform_of_instance(platform, part).copy_engines)
-        for one, part in parts.items()
-    }
-    choices += [tuple(d for one in instances for d in engines[one]) for instances in sets]
+    engines: dict[str, tuple[str, ...]] = {}
+    for name in {one.profile.name for instances in sets for one in instances}:
+        part = platform_of_instance(platform, gpu.instance(name))
+        engines[name] = possible_directions(part.copy_engines)
+    choices += [
+        tuple(direction for one in instances for direction in engines[one.profile.name])
+        for instances in sets
+    ]
     return choices
 
 
