@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import takewhile
 from math import ceil
 from typing import Any
 
@@ -368,9 +369,10 @@ def chosen_cores(models: DerivedModels, way: str, answer: WorkloadAnswer | None)
 def _frames(
     answer: WorkloadAnswer, grain: int, until: int
 ) -> Iterator[tuple[int, list[tuple[str, int, int]]]]:
-    """The frames of a plan up to an instant: their starts, and kernels by task, job and number.
+    """The frames of jobs that are released by an instant: starts; kernels by task, job and number.
 
     Times are in so many finer ticks. A job has a row for each of its units, of one or more kernels.
+    In a plan a job ends by its deadline.
     """
     schedule, workload = answer.schedule, answer.workload
     assert schedule is not None
@@ -383,7 +385,8 @@ def _frames(
             first += size
     done: Counter[int] = Counter()
     table = schedule.table
-    for start, batch in _repeated(schedule, -(-until * answer.grain // grain)):
+    last = -(-until * answer.grain // grain) + int(schedule.tasks.deadline.max())
+    for start, batch in takewhile(lambda frame: frame[0] <= last, _repeated(schedule, last)):
         members = [i for i in range(len(rows)) if batch >> i & 1]
         if isinstance(table, BatchTable) and table.completion[batch] > 0:
             members = list(table.submission_order(batch))

@@ -168,7 +168,7 @@ def random_program(random: Random) -> tuple[gs.Workload, gs.Platform]:
 
 def test_no_response_exceeds_its_bound() -> None:
     accepted = dict.fromkeys(("time_slices", "streams", "priority_streams", "mps"), 0)
-    for seed in range(250):
+    for seed in range(120):
         w, platform = random_program(Random(seed))
         for way in accepted:
             try:
@@ -179,4 +179,4 @@ def test_no_response_exceeds_its_bound() -> None:
                 run = gs.observe(w, platform, way, until=1_500, timeline=False)
                 assert (run.worst <= found.response).all(), (seed, way)
                 accepted[way] += 1
-    assert min(accepted.values()) > 40, accepted
+    assert min(accepted.values()) > 18, accepted

@@ -56,7 +56,7 @@ def test_choices_are_those_of_brute_force(name: str) -> None:
     serves = name == "gpu_server"
     rng = np.random.default_rng(17)
     seen = set()
-    for _ in range(60):
+    for _ in range(45):
         n, cpus = int(rng.integers(2, 6)), int(rng.integers(2, 4))
         hosts = random_hosts(rng, n)
 

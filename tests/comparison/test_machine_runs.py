@@ -277,3 +277,22 @@ def test_shares_of_use_are_those_of_the_logs() -> None:
     assert busy.keys() == {"CPU 0", "copies", "kernels", "SMs"}
     with pytest.raises(ValueError, match="timeline"):
         _ = gs.observe(gs.Workload(tasks), p, "time_slices", until=120, timeline=False).detail.busy
+
+
+def test_a_run_takes_the_frames_of_its_own_jobs() -> None:
+    """A camera of 30 Hz beside 50 ms, in us: a plan of 2,667 s, of which one is played."""
+    tasks = [
+        gs.Task("camera", rate="30Hz", segments=[gs.Kernel("5ms", blocks=32, threads=256)]),
+        gs.Task("planner", "80ms", [gs.Kernel("8ms", blocks=8, threads=128)]),
+    ]
+    w = gs.Workload(tasks, tick="us")
+    platform = gs.Platform("AGX Orin", cpus=2)
+    answer = gs.analyze(w, platform, "pbs")
+    assert answer.accepted and answer.schedule is not None
+    choices = machine_choices(DerivedModels(w, platform), "pbs", {}, answer, 10**6)
+    frames = choices.arguments["table"]
+    assert len(frames) < 60 < len(answer.schedule) // 100
+    jobs = {(task, job) for _, kernels in frames for task, job, _ in kernels}
+    assert jobs >= {("camera", j) for j in range(31)} | {("planner", j) for j in range(13)}
+    run = gs.observe(w, platform, "pbs", until="1s")
+    assert run.job_count.tolist() == [31, 13] and not run.has_misses and (run.end >= 0).all()

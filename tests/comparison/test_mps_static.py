@@ -293,7 +293,7 @@ def test_processes_are_those_of_the_tasks_with_kernels() -> None:
 
 def test_no_response_on_the_whole_machine_exceeds_a_bound() -> None:
     random, guaranteed = Random(11), 0
-    for _ in range(150):
+    for _ in range(70):
         gpu = gs.GPU(random.randrange(2, 6), 1024, 4)
         n = random.randrange(2, 5)
         names = [f"t{i}" for i in range(n)]
@@ -327,7 +327,7 @@ def test_no_response_on_the_whole_machine_exceeds_a_bound() -> None:
         assert (run.worst <= bounds).all()
         twin = play(w, platform, "mps_static", until=1500, cores=list(range(n)))
         assert all(seen <= bound for seen, bound in zip(twin.worst, bounds, strict=True))
-    assert guaranteed > 30
+    assert guaranteed > 14
 
 
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.python
 
 def test_shares_are_those_of_comparisons() -> None:
     """Systems are drawn again by hand, and one way at a time is asked."""
-    platform, ways, count = gs.Platform("A100", cpus=4), ("streams", "stgm", "pbs"), 6
+    platform, ways, count = gs.Platform("A100", cpus=4), ("streams", "stgm", "pbs"), 4
     table = sharing((0.5, 1.3), 4, count, seed=7, ways=ways, workers=1)
     for index, utilization in enumerate((0.5, 1.3)):
         systems = [_system(utilization, 4, platform, 0.0, spawn(7, index, i)) for i in range(count)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, pairwise, product
@@ -168,6 +169,11 @@ def test_a_miss_of_units_is_none_of_the_program() -> None:
     assert answer.verdict == "undecided" and "consecutive ones were one unit" in answer.why()
 
 
+@functools.cache
+def of_one_network() -> gs.WorkloadAnswer:
+    return gs.analyze(networks(3, (30,), 1), PLATFORM, "pbs")
+
+
 @pytest.mark.parametrize(
     ("units", "message"),
     [
@@ -184,7 +190,7 @@ def test_a_miss_of_units_is_none_of_the_program() -> None:
 def test_files_with_other_units_are_refused(units: object, message: str, tmp_path: Path) -> None:
     from gpusched._support.saved_files import save_arrays
 
-    answer = gs.analyze(networks(3, (30,), 1), PLATFORM, "pbs")
+    answer = of_one_network()
     save_arrays(tmp_path / "answer", answer._KIND, 1, {**answer._fields(), "units": units})
     with pytest.raises(ValueError, match=message):
         gs.WorkloadAnswer.load(tmp_path / "answer")
