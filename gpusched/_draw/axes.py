@@ -54,6 +54,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK = "#222222"
 MUTED = "#666666"
 LATE = "#C00000"
+_KEY = 80  # characters of a line of a timeline's legend
 
 
 def color(index: int) -> str:
@@ -150,12 +151,16 @@ def word(ax: Axes, row: int, text: str) -> None:
 
 
 def key(ax: Axes, handles: list[Any]) -> None:
-    """Legend above a timeline, in lines of about equal length; nothing without handles."""
+    """Legend above a timeline, in as few lines as fit; nothing without handles."""
     if not handles:
         return
-    longest = max(len(str(handle.get_label())) for handle in handles)
-    columns = max(1, min(len(handles), 80 // (7 + longest)))
-    lines = -(-len(handles) // columns)
+    lengths = [7 + len(str(handle.get_label())) for handle in handles]
+
+    def length(columns: int) -> int:
+        return sum(int(part.max()) for part in np.array_split(lengths, columns))
+
+    fits = [columns for columns in range(1, len(handles) + 1) if length(columns) <= _KEY]
+    lines = -(-len(handles) // max(fits, default=1))
     legend(
         ax,
         handles=handles,

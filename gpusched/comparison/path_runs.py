@@ -20,7 +20,7 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.run_results import percentile_of
 
-__all__ = ["PathRun", "TaskJobs", "path_run"]
+__all__ = ["PathRun", "TaskJobs", "path_run", "strides"]
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def path_run(
     newest result that is there at a reading. Chains through the first job of a task that reads are
     left out, as before it there was none, and results without a next one, as it may be newer.
     """
-    steps = _strides(workload, path)
+    steps = strides(workload, path)
     first = jobs[path.tasks[0]]
     begin = first.release if workload[path.tasks[0]].after else first.arrival
     used = np.arange(0, len(begin), steps[0])
@@ -207,7 +207,7 @@ def _in_ticks(times: Times, grain: int) -> Times:
     return missing(ticks_up(times.filled(0), grain), ~np.ma.getmaskarray(times))
 
 
-def _strides(workload: Workload, path: Path) -> list[int]:
+def strides(workload: Workload, path: Path) -> list[int]:
     """Of so many jobs of each task of a path one is processed by those that it releases there."""
     found: list[int] = []
     for leg in legs_of(path, workload):
