@@ -20,7 +20,7 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.run_results import percentile_of
 
-__all__ = ["PathRun", "TaskJobs", "path_run", "strides"]
+__all__ = ["PathRun", "PathRuns", "TaskJobs", "path_run", "strides"]
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,59 @@ class PathRun(Tabular, Frozen):
 
     def __repr__(self) -> str:
         return f"<PathRun: {clip(self.path.name, 60)}, {plural(len(self), self.path.kind)}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PathRuns(Frozen):
+    """Times of a path in a stack of runs; see ``RunStack.path``.
+
+    Attributes
+    ----------
+    path
+        The path.
+    values
+        The times of its kind in all runs: read-only int64 ticks, ``(times,)``.
+    run
+        The run of each, from 0: int64 ``(times,)``.
+    tick
+        Length of a tick in ns.
+    """
+
+    path: Path
+    values: Int64Array
+    run: Int64Array
+    tick: int
+
+    def __len__(self) -> int:
+        """Number of times."""
+        return len(self.values)
+
+    @property
+    def largest(self) -> int | None:
+        """The largest time; None without one."""
+        return int(self.values.max()) if len(self) else None
+
+    @property
+    def worst_run(self) -> int | None:
+        """The run, from 0, with the largest time; None without one."""
+        return int(self.run[self.values.argmax()]) if len(self) else None
+
+    @property
+    def late_count(self) -> int:
+        """Number of times that exceed the deadline of the path."""
+        due = self.path.deadline
+        return 0 if due is None else int((self.values > due).sum())
+
+    def percentile(self, q: float) -> int | None:
+        """The time that q percent do not exceed (nearest rank), in ticks; None without times.
+
+        It is that of simulations, no guarantee. Raises ValueError for a q outside 0 to 100.
+        """
+        return percentile_of(self.values, q)
+
+    def __repr__(self) -> str:
+        runs = plural(len(np.unique(self.run)), "run")
+        return f"<PathRuns: {clip(self.path.name, 60)}, {len(self):,} times in {runs}>"
 
 
 def path_run(

@@ -256,9 +256,10 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return times_of([percentile_of(part, q) for part in parts])
 
     def responses_text(self, percentiles: tuple[float, ...] = PERCENTILES) -> str:
-        """The percentiles and the largest responses of the tasks as a table."""
+        """The percentiles and the largest responses of tasks, and times of paths, as a table."""
         found = [(q, self.percentile(q)) for q in percentiles]
-        return response_table(self.workload, self.job_count, found, self.worst, self.late_count)
+        of = (self.workload, self.job_count, found, self.worst, self.late_count)
+        return response_table(*of, paths=self.paths)
 
     @property
     def _so_far(self) -> Int64Array:
@@ -302,12 +303,16 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return found
 
     @property
+    def paths(self) -> tuple[PathRun, ...]:
+        """The times of all paths; none of a run that is not one of a whole machine (``detail``)."""
+        if not isinstance(self.detail, MachineRun):
+            return ()
+        return tuple(self.path(path.name) for path in self.workload.paths)
+
+    @property
     def late_paths(self) -> tuple[str, ...]:
         """Names of the paths with a time that exceeds their deadlines."""
-        due = [path for path in self.workload.paths if path.deadline is not None]
-        if not due or not isinstance(self.detail, MachineRun):
-            return ()
-        return tuple(path.name for path in due if self.path(path.name).late)
+        return tuple(found.path.name for found in self.paths if found.late)
 
     @property
     def tightest_path(self) -> str | None:
@@ -319,11 +324,11 @@ class WorkloadRun(Tabular, Saved, Frozen):
         >>> run.tightest_path
         'glass to glass'
         """
-        if not isinstance(self.detail, MachineRun):
-            return None
-        due = {path.name: path.deadline for path in self.workload.paths if path.deadline}
-        taken = {name: self.path(name).largest for name in due}
-        shares = {name: Fraction(took, due[name]) for name, took in taken.items() if took}
+        shares = {
+            found.path.name: Fraction(found.largest, found.path.deadline)
+            for found in self.paths
+            if found.path.deadline and found.largest is not None
+        }
         return max(shares, key=shares.__getitem__, default=None)
 
     @property
@@ -602,8 +607,8 @@ class WorkloadRun(Tabular, Saved, Frozen):
         from gpusched._draw import chrome_trace
         from gpusched.simulate import machine_timeline
 
-        found = [of.name for of in self.workload.paths if self.path(of.name).largest is not None]
-        traced = machine_timeline.trace(self.detail, [self._chain(name) for name in found])
+        chains = [self._chain(found.path.name) for found in self.paths if len(found)]
+        traced = machine_timeline.trace(self.detail, chains)
         chrome_trace.write_timeline(traced, path, length)
 
     def __repr__(self) -> str:
