@@ -54,7 +54,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK = "#222222"
 MUTED = "#666666"
 LATE = "#C00000"
-_KEY = 80  # characters of a line of a timeline's legend
+_KEY = 14  # characters of a timeline's legend per inch, with its marks counted as 7
 
 
 def color(index: int) -> str:
@@ -159,7 +159,9 @@ def key(ax: Axes, handles: list[Any]) -> None:
     def length(columns: int) -> int:
         return sum(int(part.max()) for part in np.array_split(lengths, columns))
 
-    fits = [columns for columns in range(1, len(handles) + 1) if length(columns) <= _KEY]
+    figure = ax.figure
+    room = _KEY * ax.get_position().width * figure.bbox.width / figure.dpi
+    fits = [columns for columns in range(1, len(handles) + 1) if length(columns) <= room]
     lines = -(-len(handles) // max(fits, default=1))
     legend(
         ax,

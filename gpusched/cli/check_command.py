@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
         const="all",
         metavar="WHAT",
         help="also print how far times can grow while the test accepts: all, kernels, or the name "
-        "of a task (without WHAT: all)",
+        "of a task; or all of them while the path of this name is in time (without WHAT: all)",
     )
     check.add_argument(
         "--seconds",
@@ -85,8 +85,11 @@ def run(options: argparse.Namespace) -> int:
         _check_drawing(output)
     if options.graph and options.json:
         raise Refusal("--graph: expected text, got --json; --output draws the links")
-    if options.margin is not None:
-        growing_times(workload, options.margin)  # refuses unknown tasks before the test runs
+    what, of = options.margin, "all"
+    if what in [path.name for path in workload.paths] and what not in workload:
+        what, of = "all", what
+    if what is not None:
+        growing_times(workload, what)  # refuses unknown tasks before the test runs
     workload.kernel_times(platform)  # refuses kernels that the GPU cannot run
     budget = None if options.seconds is None else Budget(seconds=options.seconds)
     try:
@@ -101,8 +104,8 @@ def run(options: argparse.Namespace) -> int:
         _draw(workload, output)
     if options.json:
         room = None
-        if options.margin is not None:
-            room = margin(workload, platform, way, options.margin)
+        if what is not None:
+            room = margin(workload, platform, way, what, of=of)
         print(json_text(answer_document(answer, room)), end="")
         return status_of(answer.schedulable)
     print(f"{headline(workload, platform)}\n")
@@ -117,9 +120,9 @@ def run(options: argparse.Namespace) -> int:
         if (advice := advise([tried])) is not None:
             print(advice)
     print(stated(answer))
-    if options.margin is not None:  # it may take a while
+    if what is not None:  # it may take a while
         sys.stdout.flush()
-        room = margin(workload, platform, way, options.margin)
+        room = margin(workload, platform, way, what, of=of)
         print(f"\nmargin: {room}")
     return status_of(answer.schedulable)
 

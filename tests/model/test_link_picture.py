@@ -217,6 +217,8 @@ def test_the_check_command_draws_and_prints(tmp_path: Path) -> None:
         and "┬─>" not in command(tmp_path, *check).stdout
     )
     assert (tmp_path / "links.svg").read_text("utf-8") == example("endoscope").to_svg()
+    room = command(tmp_path, *check, "--margin", "glass to glass").stdout
+    assert "margin: one_stream: everything for glass to glass may take" in room
     assert "--json; --output draws the links" in refused(tmp_path, *check, "--graph", "--json")
     pytest.importorskip("matplotlib")
     assert "answers are saved in .npz" in refused(tmp_path, *check, "--output", "links.foo")
