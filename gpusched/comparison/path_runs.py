@@ -160,7 +160,7 @@ class PathRun(Tabular, Frozen):
         return frame_of(self._table())
 
     def __repr__(self) -> str:
-        return f"<PathRun: {clip(self.path.name, 60)}, {plural(len(self), self.path.kind)}>"
+        return f"<PathRun: {clip(self.path.name, 60)}, {plural(len(self), 'time')}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,8 +212,7 @@ class PathRuns(Frozen):
         return percentile_of(self.values, q)
 
     def __repr__(self) -> str:
-        runs = plural(len(np.unique(self.run)), "run")
-        return f"<PathRuns: {clip(self.path.name, 60)}, {len(self):,} times in {runs}>"
+        return f"<PathRuns: {clip(self.path.name, 60)}, {plural(len(self), 'time')}>"
 
 
 def path_run(

@@ -349,6 +349,8 @@ def test_times_of_paths_in_a_stack() -> None:
         assert found.late_count == sum(one.late_count for one in apart)
         assert found.percentile(50) == sorted(found.values.tolist())[-(-len(found) // 2) - 1]
     assert 0 < runs.path(2).late_count < len(runs.path(2))
+    assert repr(runs.path(2)) == f"<PathRuns: cloud to objects, {len(runs.path(2))} times>"
+    assert repr(runs[0].path(2)) == "<PathRun: cloud to objects, 10 times>"
     with pytest.raises(KeyError, match="paths: got 'x'"):
         runs.path("x")
     none = gs.observe(w, ORIN, "one_stream", until="9ms", count=2, seed=2).path(0)
