@@ -142,6 +142,13 @@ def test_gcaps_takes_tasks_that_release_each_other() -> None:
             gs.analyze(lidar(), ORIN.replace(context_switch=0), "gcaps", mode=mode, variant="paper")
 
 
+def test_a_recipe_is_for_groups_in_one_thread() -> None:
+    with pytest.raises(ValueError, match=r"detector: got a task that others .* triggered=.one"):
+        gs.recipe(gs.analyze(lidar(), ORIN, "one_stream"))
+    found = gs.recipe(gs.analyze(lidar(), ORIN, "one_stream", triggered="one"))
+    assert "lidar to prediction" in str(found)
+
+
 def test_an_endoscope() -> None:
     """Apart, the recorder delays the frame by its copy alone; one thread runs it in every job."""
     w = gs.Workload.load(EXAMPLES / "endoscope.toml")
