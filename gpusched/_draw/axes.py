@@ -54,6 +54,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK = "#222222"
 MUTED = "#666666"
 LATE = "#C00000"
+_KEY = 14  # characters of a timeline's legend per inch, with its marks counted as 7
 
 
 def color(index: int) -> str:
@@ -150,12 +151,18 @@ def word(ax: Axes, row: int, text: str) -> None:
 
 
 def key(ax: Axes, handles: list[Any]) -> None:
-    """Legend above a timeline, in lines of about equal length; nothing without handles."""
+    """Legend above a timeline, in as few lines as fit; nothing without handles."""
     if not handles:
         return
-    longest = max(len(str(handle.get_label())) for handle in handles)
-    columns = max(1, min(len(handles), 80 // (7 + longest)))
-    lines = -(-len(handles) // columns)
+    lengths = [7 + len(str(handle.get_label())) for handle in handles]
+
+    def length(columns: int) -> int:
+        return sum(int(part.max()) for part in np.array_split(lengths, columns))
+
+    figure = ax.figure
+    room = _KEY * ax.get_position().width * figure.bbox.width / figure.dpi
+    fits = [columns for columns in range(1, len(handles) + 1) if length(columns) <= room]
+    lines = -(-len(handles) // max(fits, default=1))
     legend(
         ax,
         handles=handles,

@@ -9,6 +9,7 @@ the page around one has others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from gpusched._draw.axes import INK, LATE, MUTED, TimeAxis
@@ -91,6 +92,7 @@ _SCALE = PIXELS_PER_POINT
 _LABEL = 14  # pixels; height of a label's box
 _COVERED = 0.5  # most of a piece that its label's box may hide
 _NOTE = 120  # characters of a line of notes
+_HEAD = 7.0  # pixels; length of an arrow's head
 _TRIANGLES = {
     "release": ("m0 -4l3.5 7h-7z", "m6 1l4 8h-8z"),
     "deadline": ("m0 4l3.5 -7h-7z", "m6 9l4 -8h-8z"),
@@ -162,7 +164,8 @@ class _Picture:
             labels.append(self.label(piece))
         marks = [self.mark(mark) for mark in self.timeline.marks]
         images = [self.raster(raster) for raster in self.timeline.rasters]
-        return [*bands, *images, *self.lines(), *pale, *plain, *outlined, *labels, *marks]
+        links = self.links()
+        return [*bands, *images, *self.lines(), *pale, *plain, *outlined, *links, *labels, *marks]
 
     def lines(self) -> list[str]:
         out = []
@@ -210,7 +213,8 @@ class _Picture:
         thin = min((lower - upper for upper, lower in piece.spans), default=1.0) * height < _THIN
         edge = "" if thin else f' stroke="{PAPER}" stroke-width=".5"'
         if piece.outlined:
-            edge = f' stroke="{LATE}"'
+            edge = f' stroke="{LATE if piece.late or piece.differs else INK}"'
+            edge += ' stroke-width="1.8"' if piece.chained else ""
         boxes = "".join(
             f'<rect x="{x:.1f}" y="{top + height * upper:.1f}" width="{length:.1f}" '
             f'height="{height * (lower - upper):.1f}"/>'
@@ -218,6 +222,28 @@ class _Picture:
         )
         tip = f"<title>{xml(piece.tip(self.axis))}</title>"
         return f'<g fill="{fill_of(piece.color)}"{opacity}{edge}>{tip}{boxes}</g>'
+
+    def links(self) -> list[str]:
+        """Lines with heads, on a lighter edge that parts them from the pieces below."""
+        out = []
+        for link, first, last in self.timeline.arrows():
+            x, y = self.x(link.time), self.top + _SCALE * first
+            right, down = self.x(link.to_time) - x, _SCALE * (last - first)
+            line = f'<path d="M{x:.1f} {y:.1f}l{right:.1f} {down:.1f}" fill="none" stroke='
+            dashes = ' stroke-dasharray="5 3"' if link.dashed else ""
+            out.append(f'{line}"{PAPER}" stroke-width="3.4" stroke-opacity=".8"/>')
+            out.append(f'{line}"{INK}" stroke-width="1.4"{dashes}/>')
+            length = math.hypot(right, down)
+            if length >= _HEAD:
+                ahead, aside = right / length, down / length
+                back = (x + right - _HEAD * ahead, y + down - _HEAD * aside)
+                wide = (-0.45 * _HEAD * aside, 0.45 * _HEAD * ahead)
+                out.append(
+                    f'<path d="M{x + right:.1f} {y + down:.1f}'
+                    f"L{back[0] + wide[0]:.1f} {back[1] + wide[1]:.1f}"
+                    f'L{back[0] - wide[0]:.1f} {back[1] - wide[1]:.1f}z" fill="{INK}"/>'
+                )
+        return out
 
     def label(self, piece: Piece) -> str:
         upper, lower = piece.place()
@@ -295,7 +321,8 @@ def _sample(entry: Key, x: int, y: int) -> str:
     if entry.mark:
         return f'<path d="M{x} {y}{_TRIANGLES[entry.mark][1]}" fill="{fill}"/>'
     box = f'<rect x="{x}" y="{y}" width="12" height="10"'
-    if entry.style in ("late", "differs"):
-        return f'{box} fill="{PAPER}" stroke="{LATE}" stroke-width="1.5"/>'
+    if entry.style in ("late", "differs", "chain"):
+        edge = INK if entry.style == "chain" else LATE
+        return f'{box} fill="{PAPER}" stroke="{edge}" stroke-width="1.5"/>'
     alpha = ALPHA[entry.style]
     return f'{box} fill="{fill}"' + (f' fill-opacity="{alpha}"/>' if alpha < 1 else "/>")

@@ -28,6 +28,7 @@ __all__ = [
     "CounterColumns",
     "Key",
     "Lane",
+    "Link",
     "Mark",
     "Piece",
     "PieceColumns",
@@ -127,6 +128,8 @@ class Piece:
         Whether it belongs to a job that misses its deadline.
     differs
         Whether the other side of a comparison has it in another place or at another time.
+    chained
+        Whether it belongs to the chain of jobs that the picture shows.
     unfinished
         Whether it had not ended at ``end``, the last known time.
     spans
@@ -150,11 +153,12 @@ class Piece:
     times: Mapping[str, int | None] = field(default_factory=dict)
     args: Mapping[str, Any] = field(default_factory=dict)
     differs: bool = False
+    chained: bool = False
 
     @property
     def outlined(self) -> bool:
         """Whether pictures draw its outline."""
-        return self.late or self.differs
+        return self.late or self.differs or self.chained
 
     def tip(self, axis: TimeAxis) -> str:
         """One line with everything that a picture knows about it."""
@@ -201,6 +205,25 @@ class Mark:
     shaft: bool = False
     label: str = ""
     tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An arrow between points in time of two lanes, or of one; in pictures only.
+
+    Attributes
+    ----------
+    lane, time, to_lane, to_time
+        Lanes and times of its ends.
+    dashed
+        Whether its line is dashed.
+    """
+
+    lane: int
+    time: int
+    to_lane: int
+    to_time: int
+    dashed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +349,8 @@ class Timeline:
         Points in time, the legend, and statements about what the picture leaves out.
     numbers
         What numbers on pieces count, such as "jobs"; a note explains it.
+    links
+        Arrows, for pictures; those that leave the window are not drawn.
     counters
         Counters, for traces.
     since, end
@@ -355,6 +380,7 @@ class Timeline:
     other: Mapping[str, Any] = field(default_factory=dict)
     rasters: tuple[Raster, ...] = ()
     numbers: str = ""
+    links: tuple[Link, ...] = ()
 
     @property
     def axis(self) -> TimeAxis:
@@ -388,6 +414,21 @@ class Timeline:
     def cut(self, piece: Piece) -> tuple[int, int]:
         """Start and end of a piece in the window; not in order if it is outside."""
         return max(piece.start, self.since), min(piece.end, self.end)
+
+    def arrows(self) -> Iterator[tuple[Link, float, float]]:
+        """Arrows in the window, with the heights of their ends, in points from the top.
+
+        An end is in the middle of its lane, or, in another lane than the other end, at the edge of
+        the body of a piece.
+        """
+        tops, (upper, lower) = self.tops(), BODY[0]
+        for link in self.links:
+            if not (self.since <= link.time and link.to_time <= self.end):
+                continue
+            down = (link.to_lane > link.lane) - (link.to_lane < link.lane)
+            first = tops[link.lane] + self.lanes[link.lane].height * (0.5, lower, upper)[down]
+            last = tops[link.to_lane] + self.lanes[link.to_lane].height * (0.5, upper, lower)[down]
+            yield link, first, last
 
     def misses(self) -> dict[int, list[int]]:
         """Times with a cross, by lane, which labels avoid."""
@@ -553,10 +594,13 @@ def of_tasks(
     styles: Mapping[str, str],
     hidden: int,
     notes: tuple[str, ...],
+    links: tuple[Link, ...] = (),
+    chain: str = "",
 ) -> Timeline:
     """A picture of jobs: pieces in the colours of their tasks, with a legend.
 
     ``styles``: texts of the styles that pieces may have, for the legend. ``hidden``: later pieces.
+    ``chain``: text of the chain whose pieces are outlined, if there is one.
     """
     tasks = sorted({int(piece.color) for piece in pieces if not isinstance(piece.color, str)})
     keys = [Key(clip(names[task], _LABEL), task) for task in tasks[:_MOST_KEYS]]
@@ -566,6 +610,8 @@ def of_tasks(
     keys += [Key(text, style=style) for style, text in styles.items() if style in used]
     if any(piece.late for piece in pieces):
         keys.append(late_key())
+    if chain:
+        keys.append(Key(chain, style="chain"))
     return Timeline(
         lanes=tuple(lanes),
         pieces=pieces,
@@ -576,4 +622,5 @@ def of_tasks(
         keys=tuple(keys),
         notes=((f"{hidden} later bars not shown",) if hidden else ()) + notes,
         numbers="jobs" if labelled(pieces, lanes) else "",
+        links=links,
     )

@@ -91,7 +91,20 @@ def _draw(timeline: Timeline, ax: Axes, wide: float, high: float) -> None:
                 clip_on=True,
                 parse_math=False,
             )
+    _links(timeline, ax)
     _marks(timeline, ax, tops)
+
+
+def _links(timeline: Timeline, ax: Axes) -> None:
+    from matplotlib.patheffects import withStroke
+
+    unit = timeline.axis.ticks
+    for link, first, last in timeline.arrows():
+        arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0}
+        arrow |= {"linestyle": "--" if link.dashed else "-", "mutation_scale": 7}
+        arrow["path_effects"] = [withStroke(linewidth=2.8, foreground="white", alpha=0.8)]
+        ends = (link.to_time / unit, last), (link.time / unit, first)
+        ax.annotate("", *ends, arrowprops=arrow, zorder=3)
 
 
 def _image(timeline: Timeline, raster: Raster, ax: Axes) -> None:
@@ -127,9 +140,11 @@ def _rectangles(
                 right - left,
                 height * (lower - upper),
                 facecolor=to_rgba(fill_of(piece.color), alpha),
-                edgecolor=LATE if piece.outlined else "white",
+                edgecolor=(LATE if piece.late or piece.differs else INK)
+                if piece.outlined
+                else "white",
                 hatch="//" if piece.late else None,
-                linewidth=1.0 if piece.outlined else edge,
+                linewidth=1.5 if piece.chained else 1.0 if piece.outlined else edge,
                 zorder=2.5 if piece.outlined else 1.5 if alpha < 0.5 else 2,
             )
         )
@@ -169,7 +184,8 @@ def _handle(entry: Key) -> Any:
         size = 9 if entry.mark == "miss" else 5
         shape: dict[str, Any] = {"marker": _MARKERS[entry.mark], "linestyle": "none"}
         return Line2D([], [], color=fill, markersize=size, label=entry.text, **shape)
-    if entry.style in ("late", "differs"):
+    if entry.style in ("late", "differs", "chain"):
         hatch = "//" if entry.style == "late" else None
-        return Patch(facecolor="white", edgecolor=LATE, hatch=hatch, label=entry.text)
+        edge = INK if entry.style == "chain" else LATE
+        return Patch(facecolor="white", edgecolor=edge, hatch=hatch, label=entry.text)
     return Patch(facecolor=fill, alpha=ALPHA[entry.style], label=entry.text)

@@ -6,9 +6,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gpusched._draw import axes as plot
+from gpusched._support.files import replacing
 from gpusched._support.text import shown
 from gpusched.cli.answer_text import response_table, stated, verdict_line
-from gpusched.cli.command_parts import Refusal, real, status_of
+from gpusched.cli.command_parts import Refusal, drawable, real, status_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -19,6 +21,7 @@ from gpusched.cli.way_options import add_way, asked_way, not_applicable
 
 if TYPE_CHECKING:
     from gpusched.comparison.workload_answer import WorkloadAnswer
+    from gpusched.model.workload.workloads import Workload
 
 
 def add(commands: Any) -> None:
@@ -40,7 +43,7 @@ def add(commands: Any) -> None:
         const="all",
         metavar="WHAT",
         help="also print how far times can grow while the test accepts: all, kernels, or the name "
-        "of a task (without WHAT: all)",
+        "of a task; or all of them while the path of this name is in time (without WHAT: all)",
     )
     check.add_argument(
         "--seconds",
@@ -51,8 +54,14 @@ def add(commands: Any) -> None:
     check.add_argument(
         "--output",
         metavar="FILE",
-        help="also save the answer (.npz), or the schedule of batches for programs that play it "
-        "(.json, or .h for C), whatever the verdict",
+        help="also save the answer (.npz), the schedule of batches for programs that play it "
+        "(.json, or .h for C), whatever the verdict, or a drawing of the links between the tasks "
+        "(.svg, or with Matplotlib .png, .pdf and others)",
+    )
+    check.add_argument(
+        "--graph",
+        action="store_true",
+        help="also print which tasks release (─>) and read (┄>) which; --output draws it",
     )
     check.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(check)
@@ -66,15 +75,21 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import answer_document, json_text
     from gpusched.comparison.margins import growing_times, margin
     from gpusched.comparison.verdicts.premises import NotApplicable
+    from gpusched.model.workload.link_text import lines_of
 
     workload, platform = program_of(options)
     way = asked_way(options)
-    if options.output is not None and not options.output.endswith((".npz", ".json", ".h")):
-        raise Refusal(
-            f"--output: got {shown(options.output)}, expected a name in .npz, .json or .h"
-        )
-    if options.margin is not None:
-        growing_times(workload, options.margin)  # refuses unknown tasks before the test runs
+    output = options.output
+    saved = output is not None and output.endswith((".npz", ".json", ".h"))
+    if output is not None and not saved and not output.lower().endswith(".svg"):
+        _check_drawing(output)
+    if options.graph and options.json:
+        raise Refusal("--graph: expected text, got --json; --output draws the links")
+    what, of = options.margin, "all"
+    if what in [path.name for path in workload.paths] and what not in workload:
+        what, of = "all", what
+    if what is not None:
+        growing_times(workload, what)  # refuses unknown tasks before the test runs
     workload.kernel_times(platform)  # refuses kernels that the GPU cannot run
     budget = None if options.seconds is None else Budget(seconds=options.seconds)
     try:
@@ -83,15 +98,20 @@ def run(options: argparse.Namespace) -> int:
         return not_applicable(options, "answer", str(error))
     except BudgetSpent as error:
         return not_applicable(options, "answer", str(error), "undecided")
-    if options.output is not None:
-        _save(answer, options.output)
+    if saved:
+        _save(answer, output)
+    elif output is not None:
+        _draw(workload, output)
     if options.json:
         room = None
-        if options.margin is not None:
-            room = margin(workload, platform, way, options.margin)
+        if what is not None:
+            room = margin(workload, platform, way, what, of=of)
         print(json_text(answer_document(answer, room)), end="")
         return status_of(answer.schedulable)
-    print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
+    print(f"{headline(workload, platform)}\n")
+    if options.graph:
+        print("\n".join(lines_of(workload._parts())) + "\n")
+    print(f"{verdict_line(answer)}\n")
     print(f"{response_table(answer)}\n\n{answer.why()}")
     for path in answer.paths:
         print(f"path {path.why()}")
@@ -100,11 +120,29 @@ def run(options: argparse.Namespace) -> int:
         if (advice := advise([tried])) is not None:
             print(advice)
     print(stated(answer))
-    if options.margin is not None:  # it may take a while
+    if what is not None:  # it may take a while
         sys.stdout.flush()
-        room = margin(workload, platform, way, options.margin)
+        room = margin(workload, platform, way, what, of=of)
         print(f"\nmargin: {room}")
     return status_of(answer.schedulable)
+
+
+def _check_drawing(path: str) -> None:
+    """Refuse an ending that no format has."""
+    try:
+        drawable(path)
+    except Refusal as error:
+        others = "answers are saved in .npz, schedules in .json and .h"
+        raise Refusal(f"--output: {error}; {others}") from None
+
+
+def _draw(workload: Workload, path: str) -> None:
+    """Draw the links between the tasks."""
+    if path.lower().endswith(".svg"):
+        with replacing(path, "w", encoding="utf-8") as file:
+            file.write(workload.to_svg())
+    else:
+        plot.save_figure(workload.plot().figure, path)
 
 
 def _save(answer: WorkloadAnswer, path: str) -> None:

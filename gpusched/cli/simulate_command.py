@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
 from gpusched._support.registry import enumeration
-from gpusched._support.text import named
+from gpusched._support.text import clip, named, shown
 from gpusched.cli.answer_text import RULES, titled
 from gpusched.cli.command_parts import (
     Refusal,
@@ -103,6 +103,12 @@ def add(commands: Any) -> None:
         help="file for a picture of the beginning, whose suffix determines the format (.svg needs "
         "no Matplotlib), or NAME.trace.json for ui.perfetto.dev",
     )
+    simulate.add_argument(
+        "--path",
+        metavar="NAME",
+        help="in the picture, outline and join the jobs behind the largest time of this path, and "
+        "show its interval",
+    )
     add_platform(simulate)
     simulate.set_defaults(run=run)
 
@@ -120,6 +126,12 @@ def run(options: argparse.Namespace) -> int:
         if options.count is not None:
             raise Refusal("--output: expected one run, got --count")
         _check_output(output)
+    if options.path is not None:
+        if options.path not in [path.name for path in workload.paths]:
+            known = ", ".join(clip(path.name, 60) for path in workload.paths[:10]) or "none"
+            raise Refusal(f"--path: got {shown(options.path)}, expected one of {known}")
+        if output is None or output.lower().endswith(_TRACES):
+            raise Refusal("--path: expected a picture (--output); traces show all paths")
     asked: dict[str, Any] = {
         key: getattr(options, key) for key in ("until", "seed", "index", "low", "gap", "draw")
     }
@@ -131,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
     except NotApplicable as error:
         return not_applicable(options, "run", str(error))
     if output is not None:
-        _draw(found, output)
+        _draw(found, output, options.path)
     if options.json:
         print(json_text(run_document(found, percentiles)), end="")
         return status_of(found.schedulable)
@@ -191,11 +203,11 @@ def _check_output(path: str) -> None:
         raise Refusal(f"{path}: expected an existing folder")
 
 
-def _draw(found: WorkloadRun, path: str) -> None:
+def _draw(found: WorkloadRun, path: str, chain: str | None) -> None:
     if path.lower().endswith(_TRACES):
         found.to_chrome_trace(path)
     elif path.lower().endswith(".svg"):
         with replacing(path, "w", encoding="utf-8") as file:
-            file.write(found.to_svg())
+            file.write(found.to_svg(path=chain))
     else:
-        plot.save_figure(found.plot().figure, path)
+        plot.save_figure(found.plot(path=chain).figure, path)

@@ -79,13 +79,13 @@ def _path_cells(row: Row, path: RowPath, tick: int) -> tuple[str, ...]:
         slack = signed_time(path.slack, tick)
     if path.observed is None or row.run is None:
         return name, slack, "–", "–", "–"
-    times = row.run.path(path.path.name)
-    often = time_with_unit(times.percentile(99) or 0, tick)
+    often = time_with_unit(path.p99 or 0, tick)
     worst = time_with_unit(path.observed, tick)
     if due is None:
         return name, slack, "–", often, worst
     worst += f" of {time_with_unit(due, tick)}"
-    return name, slack, late_text(times.late_count, len(times)), often, worst
+    late = late_text(path.late or 0, len(row.run.path(path.path.name)))
+    return name, slack, late, often, worst
 
 
 def _without(run: WorkloadRun) -> str:

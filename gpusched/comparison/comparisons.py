@@ -336,9 +336,10 @@ class Comparison(Tabular, Saved, Frozen):
               ``deploy`` (the level of ``gs.deployable``),
               ``conditions`` (``premise``, ``text``, ``tasks``, ``remedy``), ``rules`` (names),
               ``tightest`` (the name of a task), ``reason``, ``paths`` (if the workload has some:
-              ``path``, ``kind``, ``deadline``, ``bound``, ``slack``, ``observed``, the largest
-              simulated time), ``tasks``, ``assumptions`` (of the
-              test), ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``,
+              ``path``, ``kind``, ``deadline``, ``bound``, ``slack``, and of simulated times
+              ``p99``, ``observed``, the largest one, and ``late``, the number of those after the
+              deadline), ``tasks``, ``assumptions`` (of the test), ``why_no_test``,
+              ``simulation`` (``until``, ``jobs``, ``late``,
               ``assumptions``, ``limits`` (what it does not represent), ``seconds``),
               ``why_no_simulation``,
               ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``,

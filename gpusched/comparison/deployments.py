@@ -159,7 +159,8 @@ def deployment_of(
     released = [task.name for task in workload if task.after]
     if released:
         raise ValueError(
-            f"{clip(released[0], 60)}: got a task that others release, expected periodic tasks only"
+            f"{clip(released[0], 60)}: got a task that others release, expected periodic tasks "
+            'only; triggered="one" analyzes a group as one task, which one thread runs'
         )
     played = way in PLANS and answer.schedule is not None
     if way in PLANS and not played and way != "edf_serial":

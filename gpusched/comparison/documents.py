@@ -22,7 +22,7 @@ from gpusched.comparison.advice import Advice
 from gpusched.comparison.choosing.choice_answer import Choice
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
-from gpusched.comparison.response_table import PERCENTILES
+from gpusched.comparison.response_table import PERCENTILES, PathTimes
 from gpusched.comparison.rows import Row, RowPath
 from gpusched.comparison.run_stack import RunStack
 from gpusched.comparison.verdicts.premises import conditions_values
@@ -91,7 +91,8 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     ``text``, ``settled_by``, ``source``), ``tightest`` (the name of a task), ``reason``, ``setup``
     (sentences on cores, SMs and priorities chosen by the test), ``units`` (by task, the numbers of
     kernels in the units of a job that a dispatcher launches), ``paths`` (if there are any:
-    ``path``, ``kind``, ``deadline``, ``bound``, ``slack``, ``observed``), ``tasks`` (``task``,
+    ``path``, ``kind``, ``deadline``, ``bound``, ``slack``; ``p99``, ``observed`` and ``late``,
+    which are simulated times of a comparison, are null), ``tasks`` (``task``,
     ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``, ``seconds``,
     and ``margin``, which is like ``best`` in ``Comparison.document``.
     """
@@ -218,8 +219,9 @@ def run_document(run: WorkloadRun, percentiles: Sequence[float] = PERCENTILES) -
     Keys in addition to those of the head: ``label``, ``way``, ``options``, ``schedulable``,
     ``verdict``, ``reason``, ``rules``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``,
     ``deadline``, ``jobs``, ``worst``, ``late``, ``share_late`` and ``percentiles``, responses by
-    the percentage of jobs that do not exceed them), ``assumptions``, ``limits`` (what the run does
-    not represent), ``seconds``.
+    the percentage of jobs that do not exceed them), ``paths`` (if there are any: ``path``,
+    ``kind``, ``deadline``, ``count``, ``percentiles``, ``worst``, ``late``), ``assumptions``,
+    ``limits`` (what the run does not represent), ``seconds``.
     """
     workload = run.workload
     return {
@@ -233,6 +235,7 @@ def run_document(run: WorkloadRun, percentiles: Sequence[float] = PERCENTILES) -
         "rules": [asdict(rule) for rule in run.rules],
         **_simulation(run),
         "tasks": _responses(run, run.job_count, run.worst, run.late_count, percentiles),
+        **_times(run.paths, percentiles),
     }
 
 
@@ -438,7 +441,26 @@ def _paths(paths: Iterable[RowPath]) -> Document:
             "deadline": of.path.deadline,
             "bound": of.bound,
             "slack": of.slack,
+            "p99": of.p99,
             "observed": of.observed,
+            "late": of.late,
+        }
+        for of in paths
+    ]
+    return {"paths": found} if found else {}
+
+
+def _times(paths: Iterable[PathTimes], percentiles: Sequence[float]) -> Document:
+    """The simulated times of paths, if there are any."""
+    found = [
+        {
+            "path": of.path.name,
+            "kind": of.path.kind,
+            "deadline": of.path.deadline,
+            "count": len(of),
+            "percentiles": {f"{q:g}": of.percentile(q) for q in percentiles},
+            "worst": of.largest,
+            "late": of.late_count,
         }
         for of in paths
     ]

@@ -20,7 +20,7 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.run_results import percentile_of
 
-__all__ = ["PathRun", "TaskJobs", "path_run"]
+__all__ = ["PathRun", "PathRuns", "TaskJobs", "path_run", "strides"]
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,59 @@ class PathRun(Tabular, Frozen):
         return frame_of(self._table())
 
     def __repr__(self) -> str:
-        return f"<PathRun: {clip(self.path.name, 60)}, {plural(len(self), self.path.kind)}>"
+        return f"<PathRun: {clip(self.path.name, 60)}, {plural(len(self), 'time')}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PathRuns(Frozen):
+    """Times of a path in a stack of runs; see ``RunStack.path``.
+
+    Attributes
+    ----------
+    path
+        The path.
+    values
+        The times of its kind in all runs: read-only int64 ticks, ``(times,)``.
+    run
+        The run of each, from 0: int64 ``(times,)``.
+    tick
+        Length of a tick in ns.
+    """
+
+    path: Path
+    values: Int64Array
+    run: Int64Array
+    tick: int
+
+    def __len__(self) -> int:
+        """Number of times."""
+        return len(self.values)
+
+    @property
+    def largest(self) -> int | None:
+        """The largest time; None without one."""
+        return int(self.values.max()) if len(self) else None
+
+    @property
+    def worst_run(self) -> int | None:
+        """The run, from 0, with the largest time; None without one."""
+        return int(self.run[self.values.argmax()]) if len(self) else None
+
+    @property
+    def late_count(self) -> int:
+        """Number of times that exceed the deadline of the path."""
+        due = self.path.deadline
+        return 0 if due is None else int((self.values > due).sum())
+
+    def percentile(self, q: float) -> int | None:
+        """The time that q percent do not exceed (nearest rank), in ticks; None without times.
+
+        It is that of simulations, no guarantee. Raises ValueError for a q outside 0 to 100.
+        """
+        return percentile_of(self.values, q)
+
+    def __repr__(self) -> str:
+        return f"<PathRuns: {clip(self.path.name, 60)}, {plural(len(self), 'time')}>"
 
 
 def path_run(
@@ -172,7 +224,7 @@ def path_run(
     newest result that is there at a reading. Chains through the first job of a task that reads are
     left out, as before it there was none, and results without a next one, as it may be newer.
     """
-    steps = _strides(workload, path)
+    steps = strides(workload, path)
     first = jobs[path.tasks[0]]
     begin = first.release if workload[path.tasks[0]].after else first.arrival
     used = np.arange(0, len(begin), steps[0])
@@ -207,7 +259,7 @@ def _in_ticks(times: Times, grain: int) -> Times:
     return missing(ticks_up(times.filled(0), grain), ~np.ma.getmaskarray(times))
 
 
-def _strides(workload: Workload, path: Path) -> list[int]:
+def strides(workload: Workload, path: Path) -> list[int]:
     """Of so many jobs of each task of a path one is processed by those that it releases there."""
     found: list[int] = []
     for leg in legs_of(path, workload):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -11,15 +11,39 @@ from gpusched._support.arguments import FloatArray, Int64Array, frozen
 from gpusched._support.text import clip
 from gpusched.comparison.workload_answer import known_at
 from gpusched.model.answer import Times, missing
+from gpusched.model.workload.path import Path
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["PERCENTILES", "Shares", "late_text", "response_table", "shares_of", "times_of"]
+__all__ = [
+    "PERCENTILES",
+    "PathTimes",
+    "Shares",
+    "late_text",
+    "response_table",
+    "shares_of",
+    "times_of",
+]
 
 Shares: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.float64]]
 
 PERCENTILES = (50, 95, 99)
 """Percentiles in texts about a run."""
+
+
+class PathTimes(Protocol):
+    """Protocol of the times of a path in runs: what a table has of them."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def tick(self) -> int: ...
+    @property
+    def largest(self) -> int | None: ...
+    @property
+    def late_count(self) -> int: ...
+    def __len__(self) -> int: ...
+    def percentile(self, q: float) -> int | None: ...
 
 
 def response_table(
@@ -29,10 +53,12 @@ def response_table(
     worst: Times,
     late: Int64Array,
     interval: tuple[FloatArray, FloatArray] | None = None,
+    paths: Sequence[PathTimes] = (),
 ) -> str:
     """Responses of tasks as aligned text: number of jobs, percentiles, largest one, late jobs.
 
-    ``interval``: that of the probability that a job is late.
+    ``interval``: that of the probability that a job is late. ``paths``: times of paths, of which
+    the table has the same numbers.
     """
     names = (*(f"P{q:g}" for q, _ in percentiles), "worst", "deadline", "late")
     rows = [("task", "jobs", *names, *(() if interval is None else ("probability",)))]
@@ -47,6 +73,21 @@ def response_table(
                 time_with_unit(task.deadline, workload.tick_ns),
                 f"{int(late[i]):,} ({late_text(int(late[i]), count)})" if late[i] else "0",
                 *(() if interval is None else (f"{interval[0][i]:.2g} to {interval[1][i]:.2g}",)),
+            )
+        )
+    for path in paths:
+        due, count, tick = path.path.deadline, len(path), path.tick
+        often = (path.percentile(q) for q, _ in percentiles)
+        rows.append(
+            (
+                f"{clip(path.path.name, 40)} ({path.path.kind})",
+                f"{count:,}",
+                *("–" if t is None else time_with_unit(t, tick) for t in (*often, path.largest)),
+                "–" if due is None else time_with_unit(due, tick),
+                f"{path.late_count:,} ({late_text(path.late_count, count)})"
+                if path.late_count
+                else "0",
+                *(() if interval is None else ("–",)),
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

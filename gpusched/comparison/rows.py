@@ -20,7 +20,6 @@ from gpusched.deploy.deployability import deployable
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.machine_result import MachineRun
 from gpusched.ways.way import WAYS, OptionValue, Way, as_way, label_of
 
 __all__ = ["Row", "RowPath", "row_of", "row_values"]
@@ -31,11 +30,17 @@ _LIMITS = ("states", "bytes", "seconds")  # of a budget
 
 @dataclass(frozen=True)
 class RowPath:
-    """A path in a row: its bound by the test and its largest simulated time, in ticks or None."""
+    """A path in a row: its bound by the test and its largest simulated time, in ticks or None.
+
+    ``p99``: the time that 99 % of the simulated ones do not exceed; ``late``: how many exceed the
+    deadline.
+    """
 
     path: Path
     bound: int | None
     observed: int | None
+    p99: int | None = None
+    late: int | None = None
 
     @property
     def slack(self) -> int | None:
@@ -152,12 +157,15 @@ class Row(Frozen):
     def paths(self) -> tuple[RowPath, ...]:
         """The paths of the workload: bounds and largest simulated times."""
         bounds = () if self.answer is None else self.answer.paths
+        runs = () if self.run is None else self.run.paths
         found = []
         for i, path in enumerate(self.workload.paths):
-            seen = None
-            if self.run is not None and isinstance(self.run.detail, MachineRun):
-                seen = self.run.path(path.name).largest
-            found.append(RowPath(path, bounds[i].bound if bounds else None, seen))
+            bound = bounds[i].bound if bounds else None
+            if not runs or not len(seen := runs[i]):
+                found.append(RowPath(path, bound, None))
+                continue
+            of_run = (seen.largest, seen.percentile(99), seen.late_count)
+            found.append(RowPath(path, bound, *of_run))
         return tuple(found)
 
     @property

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
-from gpusched._support.arguments import FloatArray, Int64Array, position
+from gpusched._support.arguments import FloatArray, Int64Array, frozen, position
 from gpusched._support.results import wilson
 from gpusched._support.saved import Frozen
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
+from gpusched.comparison.path_runs import PathRuns
 from gpusched.comparison.response_table import (
     PERCENTILES,
     Shares,
@@ -183,6 +185,37 @@ class RunStack(Tabular, Frozen):
         if rank is None:
             return None
         return min(int(edge[mine][np.searchsorted(sums, rank)]), int(self.largest[task]))
+
+    def path(self, path: str | int) -> PathRuns:
+        """The times of a path of the workload in all runs, by its name or its index.
+
+        >>> w = gs.Workload.load("notebooks/lidar_to_brake.toml")
+        >>> runs = gs.observe(w, gs.Platform("AGX Orin", cpus=4), "one_stream", until="1s",
+        ...     count=5, seed=1, low=0.5)
+        >>> times = runs.path("cloud to objects")
+        >>> times.largest == runs[times.worst_run].path("cloud to objects").largest
+        True
+
+        The first call simulates each run again, as the stack keeps no times of jobs. Raises
+        KeyError and IndexError for a path that does not exist.
+        """
+        found = self.workload.path(path)
+        return self._paths[self.workload.paths.index(found)]
+
+    @cached_property
+    def _paths(self) -> list[PathRuns]:
+        """The times of all paths, made when those of one are first asked for."""
+        values: list[list[Int64Array]] = [[] for _ in self.workload.paths]
+        for i in range(len(self)):
+            run = self._again(index=self.index + i, timeline=False)
+            for of, path in zip(values, run.paths, strict=True):
+                of.append(path.values)
+        found = []
+        for wanted, parts in zip(self.workload.paths, values, strict=True):
+            numbers = np.repeat(np.arange(len(parts), dtype=np.int64), list(map(len, parts)))
+            times = np.concatenate([np.zeros(0, np.int64), *parts])
+            found.append(PathRuns(wanted, frozen(times), frozen(numbers), self.workload.tick_ns))
+        return found
 
     def why(self, task: int | str | None = None) -> str:
         """Describe the largest response of a task, in a run that is simulated again.

@@ -49,13 +49,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from gpusched._draw.timeline import Timeline
     from gpusched.comparison.waits.machine_waits import MachineSetting
     from gpusched.comparison.waits.wait_sums import JobSpan
+    from gpusched.simulate.chains import Chain
 
 __all__ = ["WorkloadRun"]
 
 _OF_JOBS = ("job", "release", "end")
 _MOST_TOLD = 12  # parts of a job in a text
+_ROOM = 30  # of so many parts of the time of a chain, its picture has one more on each side
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -253,9 +256,10 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return times_of([percentile_of(part, q) for part in parts])
 
     def responses_text(self, percentiles: tuple[float, ...] = PERCENTILES) -> str:
-        """The percentiles and the largest responses of the tasks as a table."""
+        """The percentiles and the largest responses of tasks, and times of paths, as a table."""
         found = [(q, self.percentile(q)) for q in percentiles]
-        return response_table(self.workload, self.job_count, found, self.worst, self.late_count)
+        of = (self.workload, self.job_count, found, self.worst, self.late_count)
+        return response_table(*of, paths=self.paths)
 
     @property
     def _so_far(self) -> Int64Array:
@@ -299,12 +303,33 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return found
 
     @property
+    def paths(self) -> tuple[PathRun, ...]:
+        """The times of all paths; none of a run that is not one of a whole machine (``detail``)."""
+        if not isinstance(self.detail, MachineRun):
+            return ()
+        return tuple(self.path(path.name) for path in self.workload.paths)
+
+    @property
     def late_paths(self) -> tuple[str, ...]:
         """Names of the paths with a time that exceeds their deadlines."""
-        due = [path for path in self.workload.paths if path.deadline is not None]
-        if not due or not isinstance(self.detail, MachineRun):
-            return ()
-        return tuple(path.name for path in due if self.path(path.name).late)
+        return tuple(found.path.name for found in self.paths if found.late)
+
+    @property
+    def tightest_path(self) -> str | None:
+        """Name of the path whose largest time is the largest share of its deadline; None if there
+        are no such times.
+
+        >>> run = gs.observe(gs.Workload.load("notebooks/endoscope.toml"),
+        ...     gs.Platform("AGX Orin", cpus=4), "one_stream", until="1s")
+        >>> run.tightest_path
+        'glass to glass'
+        """
+        shares = {
+            found.path.name: Fraction(found.largest, found.path.deadline)
+            for found in self.paths
+            if found.path.deadline and found.largest is not None
+        }
+        return max(shares, key=shares.__getitem__, default=None)
 
     @property
     def has_misses(self) -> bool:
@@ -487,15 +512,32 @@ class WorkloadRun(Tabular, Saved, Frozen):
             "late": self.late,
         }
 
-    def plot(self, ax: Axes | None = None, *, since: int = 0, until: int | None = None) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        path: str | int | None = None,
+        since: int | None = None,
+        until: int | None = None,
+    ) -> Axes:
         """Draw the run with Matplotlib, in the unit of the workload's ticks; see ``detail.plot``.
+
+        >>> run = gs.observe(gs.Workload.load("notebooks/lidar_to_brake.toml"),
+        ...     gs.Platform("AGX Orin", cpus=4), "one_stream", until="1s", timeline=True)
+        >>> "obstacle to brake: reaction 252ms of 500ms" in run.to_svg(path="obstacle to brake")
+        True
 
         Parameters
         ----------
         ax
             Axes to draw on. Default: those of a new figure.
+        path
+            Name or index of a path, of which the jobs behind the largest time are outlined and
+            joined by arrows, dashed ones where a job reads. They have a lane of their own, too,
+            whose pale parts are waits for the next sample, reading or output.
         since, until
-            Start and end of the drawn interval in ticks. Default: from 0 for as long as fits.
+            Start and end of the drawn interval in ticks. Default: from 0 for as long as fits; of a
+            path, the interval of that time.
 
         Returns
         -------
@@ -504,29 +546,70 @@ class WorkloadRun(Tabular, Saved, Frozen):
         Raises
         ------
         ValueError
-            The run was simulated without its timeline.
+            The run was simulated without its timeline, or no output is based on a sample of the
+            path.
+        KeyError, IndexError
+            The path does not exist.
         """
-        return self.detail.plot(ax, **self._window(since, until))
+        if path is None:
+            return self.detail.plot(ax, **self._window(since, until))
+        from gpusched._draw import timeline_axes
 
-    def to_svg(self, *, since: int = 0, until: int | None = None) -> str:
+        return timeline_axes.plot(self._with_chain(path, since, until), ax)
+
+    def to_svg(
+        self, *, path: str | int | None = None, since: int | None = None, until: int | None = None
+    ) -> str:
         """Return the picture of `plot` as an SVG document, made without Matplotlib."""
-        return self.detail.to_svg(**self._window(since, until))
+        if path is None:
+            return self.detail.to_svg(**self._window(since, until))
+        from gpusched._draw import svg
 
-    def _window(self, since: int, until: int | None) -> dict[str, Any]:
+        return svg.svg(self._with_chain(path, since, until))
+
+    def _window(self, since: int | None, until: int | None) -> dict[str, Any]:
         """The unit and the interval of a picture of ``detail``."""
-        end = until if until is None else until * self.grain
-        unit = tick_unit(self.workload, self.grain)
-        return {"unit": unit, "since": since * self.grain, "until": end}
+        begin = 0 if since is None else since * self.grain
+        end = None if until is None else until * self.grain
+        return {"unit": tick_unit(self.workload, self.grain), "since": begin, "until": end}
+
+    def _with_chain(self, path: str | int, since: int | None, until: int | None) -> Timeline:
+        """A picture of ``detail`` with the worst chain of a path, by default of its time."""
+        from gpusched.simulate import machine_timeline
+
+        chain, window = self._chain(path), self._window(since, until)
+        room = max(1, (chain.end - chain.since) // _ROOM)
+        if since is None:
+            window["since"] = max(0, chain.since - room)
+        if until is None:
+            window["until"] = max(chain.end + room, window["since"] + 1)
+        return machine_timeline.picture(self.detail, **window, chain=chain)
+
+    def _chain(self, path: str | int) -> Chain:
+        """The worst chain of a path, in the ticks of ``detail``."""
+        from gpusched.comparison.path_chains import worst_chain
+
+        run = self.path(path)
+        return worst_chain(run, self.workload, self._jobs_of(run.path))
 
     def to_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        The lanes are those of ``detail.to_chrome_trace``. ``path`` is the file, which is replaced
-        only when the new one is complete; it is compressed if its name ends in .gz. Raises OSError
-        if it cannot be written.
+        The lanes are those of ``detail.to_chrome_trace``; the process "paths" has one for each
+        path, with the jobs behind its largest time. ``path`` is the file, which is replaced only
+        when the new one is complete; it is compressed if its name ends in .gz. Raises OSError if it
+        cannot be written.
         """
         length: Any = finer_tick(self.workload, self.grain)
-        self.detail.to_chrome_trace(path, tick=length)
+        if not self.workload.paths or not isinstance(self.detail, MachineRun):
+            self.detail.to_chrome_trace(path, tick=length)
+            return
+        from gpusched._draw import chrome_trace
+        from gpusched.simulate import machine_timeline
+
+        chains = [self._chain(found.path.name) for found in self.paths if len(found)]
+        traced = machine_timeline.trace(self.detail, chains)
+        chrome_trace.write_timeline(traced, path, length)
 
     def __repr__(self) -> str:
         late, paths = int(self.late.sum()), self.late_paths

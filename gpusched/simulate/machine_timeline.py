@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from gpusched._draw.block_lanes import BlockColumns, sm_lanes, trace_columns
 from gpusched._draw.timeline import (
     CounterColumns,
     Lane,
+    Link,
     Mark,
     Piece,
     PieceColumns,
@@ -23,6 +24,7 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
+from gpusched.simulate.chains import Chain, chain_pieces
 from gpusched.simulate.machine_usage import running_blocks
 
 _SHOWN = (300, 3000)  # bars of a picture: without ``until``, and with it
@@ -30,7 +32,7 @@ _MOST_RELEASES = 600
 _MOST_CPUS = 256  # lanes
 _HEIGHT = 20.0  # of a lane, in points
 _SERVER = "#999999"
-_CPUS, _GPU, _JOBS = "CPUs", "GPU", "jobs"
+_CHAINS, _CPUS, _GPU, _JOBS = "paths", "CPUs", "GPU", "jobs"
 _WORK = enumeration("simulate.machine_activity").index("work")
 
 
@@ -131,20 +133,25 @@ def _bars(run: Any, places: _Places) -> _Bars:
     return _Bars(*(column[order] for column in both))
 
 
-def picture(run: Any, unit: str | None, since: Any, until: Any) -> Timeline:
-    """Timeline of a window."""
+def picture(
+    run: Any, unit: str | None, since: Any, until: Any, chain: Chain | None = None
+) -> Timeline:
+    """Timeline of a window; ``chain`` has the top lane, and its jobs are outlined and joined."""
     if run.cpu is None or run.operations is None:
         raise ValueError("timeline: got a run without its logs, expected one with timeline=True")
     low, high = window(since, until)
-    places = _Places(run)
+    above = [] if chain is None else [Lane(chain.name, _CHAINS, height=_HEIGHT)]
+    places = _Places(run, len(above))
     bars = _bars(run, places)
     last = int(bars.end.max(initial=1))
     shown, end, hidden = in_window(bars.start, bars.end, low, high, last, _SHOWN)
-    pieces = tuple(_pieces(run, bars, shown))
+    pieces = tuple(_pieces(run, bars, shown, chain))
+    if chain is not None:
+        pieces = (*chain_pieces(chain, 0, run.name), *pieces)
     marks = tuple(_releases(run, places, low, end))
     return of_tasks(
         run.name,
-        places.lanes,
+        [*above, *places.lanes],
         pieces,
         marks,
         since=low,
@@ -153,18 +160,38 @@ def picture(run: Any, unit: str | None, since: Any, until: Any) -> Timeline:
         styles={"copy": "copies", "idle": "waits, spins, updates"},
         hidden=hidden,
         notes=places.notes,
+        links=() if chain is None else tuple(_links(bars, chain)),
+        chain="" if chain is None else chain.text,
     )
 
 
-def trace(run: Any) -> Timeline:
-    """Timeline of the whole run: jobs from release to end, and who used what."""
-    lanes = [Lane(name, _JOBS) for name in run.name]
+def _links(bars: _Bars, chain: Chain) -> Iterator[Link]:
+    """Arrows through the bars of a chain: within a job where its lane changes, and between jobs."""
+    lane, end = -1, -1
+    for stage in chain.stages:
+        rows = np.flatnonzero((bars.task == stage.task) & (bars.job == stage.job))
+        reads = stage.reads
+        for row in rows[bars.start[rows] >= stage.start].tolist():
+            start = int(bars.start[row])
+            if lane >= 0 and start >= end and (lane != bars.lane[row] or start > end):
+                yield Link(lane, end, int(bars.lane[row]), start, dashed=reads)
+            if bars.end[row] >= end:
+                lane, end = int(bars.lane[row]), int(bars.end[row])
+            reads = False
+
+
+def trace(run: Any, chains: Sequence[Chain] = ()) -> Timeline:
+    """Timeline of the whole run: chains, jobs from release to end, and who used what."""
+    above = [Lane(chain.text, _CHAINS) for chain in chains]
+    lanes = [*above, *(Lane(name, _JOBS) for name in run.name)]
     places = None if run.cpu is None else _Places(run, len(lanes))
     blocks = None if run.blocks is None else _block_columns(run)
     before = [*lanes, *(places.lanes if places is not None else ())]
 
     def pieces() -> Iterator[Piece]:
-        yield from _jobs(run)
+        for lane, chain in enumerate(chains):
+            yield from chain_pieces(chain, lane, run.name)
+        yield from _jobs(run, len(above))
         if places is not None:
             bars = _bars(run, places)
             yield from _pieces(run, bars, np.arange(len(bars.lane)))
@@ -201,7 +228,8 @@ def _block_columns(run: Any) -> BlockColumns:
     )
 
 
-def _pieces(run: Any, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
+def _pieces(run: Any, bars: _Bars, rows: Int64Array, chain: Chain | None = None) -> Iterator[Piece]:
+    chained = set() if chain is None else {(stage.task, stage.job) for stage in chain.stages}
     rows_late = run.late
     columns_late = (run.jobs.task[rows_late].tolist(), run.jobs.number[rows_late].tolist())
     late = set(zip(*columns_late, strict=True))
@@ -219,6 +247,7 @@ def _pieces(run: Any, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
             label="" if server or what >= _WAITS else str(job),
             style=_STYLES[style],
             late=(task, job) in late,
+            chained=(task, job) in chained,
         )
 
 
@@ -233,14 +262,15 @@ def _releases(run: Any, places: _Places, since: int, end: int) -> Iterator[Mark]
             yield Mark(lane, time, "release", task)
 
 
-def _jobs(run: Any) -> Iterator[Piece]:
+def _jobs(run: Any, first: int) -> Iterator[Piece]:
+    """Jobs in the lanes of their tasks, from ``first`` on."""
     jobs, late = run.jobs, run.late
     ends = np.where(jobs.end >= 0, jobs.end, np.maximum(run.now, jobs.release))
     for k in range(len(jobs)):
         task, number, ended = int(jobs.task[k]), int(jobs.number[k]), bool(jobs.end[k] >= 0)
         arrival = int(jobs.arrival[k])
         yield Piece(
-            lane=task,
+            lane=first + task,
             start=int(jobs.release[k]),
             end=int(ends[k]),
             name=f"{run.name[task]} #{number}",

@@ -16,6 +16,7 @@ from reference import pipelines as twin
 
 import gpusched as gs
 from gpusched.comparison import analyses
+from gpusched.comparison.documents import run_document
 from gpusched.comparison.path_runs import TaskJobs, path_run
 from gpusched.comparison.released_tasks import Links, links_of
 from gpusched.model.workload.workload_document import workload_parts
@@ -141,6 +142,13 @@ def test_gcaps_takes_tasks_that_release_each_other() -> None:
             gs.analyze(lidar(), ORIN.replace(context_switch=0), "gcaps", mode=mode, variant="paper")
 
 
+def test_a_recipe_is_for_groups_in_one_thread() -> None:
+    with pytest.raises(ValueError, match=r"detector: got a task that others .* triggered=.one"):
+        gs.recipe(gs.analyze(lidar(), ORIN, "one_stream"))
+    found = gs.recipe(gs.analyze(lidar(), ORIN, "one_stream", triggered="one"))
+    assert "lidar to prediction" in str(found)
+
+
 def test_an_endoscope() -> None:
     """Apart, the recorder delays the frame by its copy alone; one thread runs it in every job."""
     w = gs.Workload.load(EXAMPLES / "endoscope.toml")
@@ -231,7 +239,7 @@ def test_a_comparison_of_paths(tmp_path: FilePath) -> None:
     document: Any = found.document(margin=False)
     assert document["rows"][0]["paths"][0] == {
         "path": "obstacle to brake", "kind": "reaction", "deadline": 200_000, "bound": 338_220,
-        "slack": -138_220, "observed": 252_000,
+        "slack": -138_220, "p99": 252_000, "observed": 252_000, "late": 28,
     }  # fmt: skip
     assert document["workload"]["path"][0]["name"] == "obstacle to brake"
     found.save(tmp_path / "found")
@@ -309,6 +317,51 @@ def test_the_times_of_a_run(tmp_path: FilePath) -> None:
     assert gs.WorkloadRun.load(tmp_path / "run").path(0).largest == 252_000
     with pytest.raises(ValueError, match="q: got 101"):
         path.percentile(101)
+
+
+def test_percentiles_of_paths(tmp_path: FilePath) -> None:
+    """Nearest rank: by sorting, in texts and documents."""
+    w = lidar()
+    run = gs.observe(w, ORIN, "one_stream", until="3s", seed=7, low=0.5)
+    table = run.responses_text((50, 99.5))
+    for found in run.paths:
+        times = np.sort(found.values)
+        for q in (0, 1, 50, 95, 99.5, 100):
+            assert found.percentile(q) == times[max(1, int(np.ceil(q * len(times) / 100))) - 1]
+        (line,) = (line for line in table.splitlines() if line.startswith(found.path.name))
+        assert line.split()[-1] == "0"
+        head = line.split(")")[1].split()
+        assert head[0] == f"{len(found):,}" and head[3] == f"{times[-1] / 1000:.6g}ms"
+    assert len({len(line) for line in table.splitlines()}) == 1
+    document: Any = run_document(run, (99.5,))
+    assert document["paths"][1] == {
+        "path": "traffic light to brake", "kind": "age", "deadline": 300_000,
+        "count": len(run.path(1)), "percentiles": {"99.5": run.path(1).percentile(99.5)},
+        "worst": run.path(1).largest, "late": 0,
+    }  # fmt: skip
+    assert "paths" not in run_document(gs.observe(w.replace(paths=()), ORIN, "one_stream"))
+
+
+def test_times_of_paths_in_a_stack() -> None:
+    w = lidar()
+    short = w.replace(paths=[*w.paths[:2], w.path(2).replace(deadline="42ms")])
+    runs = gs.observe(short, ORIN, "one_stream", until="1s", count=6, seed=2, low=0.3)
+    for i, path in enumerate(short.paths):
+        found, apart = runs.path(path.name), [run.path(i) for run in runs]
+        assert found.values.tolist() == [t for one in apart for t in one.values.tolist()]
+        assert len(found) == sum(map(len, apart)) == len(found.run)
+        assert found.largest == max(one.largest or 0 for one in apart)
+        assert found.worst_run is not None
+        assert apart[found.worst_run].largest == found.largest
+        assert found.late_count == sum(one.late_count for one in apart)
+        assert found.percentile(50) == sorted(found.values.tolist())[-(-len(found) // 2) - 1]
+    assert 0 < runs.path(2).late_count < len(runs.path(2))
+    assert repr(runs.path(2)) == f"<PathRuns: cloud to objects, {len(runs.path(2))} times>"
+    assert repr(runs[0].path(2)) == "<PathRun: cloud to objects, 10 times>"
+    with pytest.raises(KeyError, match="paths: got 'x'"):
+        runs.path("x")
+    none = gs.observe(w, ORIN, "one_stream", until="9ms", count=2, seed=2).path(0)
+    assert (len(none), none.largest, none.worst_run, none.percentile(9)) == (0, None, None, None)
 
 
 def test_times_of_runs_are_those_of_the_twin() -> None:

@@ -13,7 +13,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.model.views.derived_view import refuse_triggers
-from gpusched.model.workload.link_picture import places
 from gpusched.model.workload.links import groups_of, sources_of
 from gpusched.model.workload.workload_document import workload_parts
 
@@ -312,23 +311,7 @@ def test_values_that_are_read_make_no_difference_to_models() -> None:
     assert gs.margin(gs.Workload(read, tick="us"), platform, "streams", what="b").factor > 1
 
 
-def test_a_picture_of_the_links() -> None:
-    pytest.importorskip("matplotlib").use("Agg")
-    w = lidar()
-    assert places(w.tasks) == {
-        "lidar": (0, 0), "detector": (1, 0), "recorder": (1, 1), "tracker": (2, 0),
-        "planner": (3, 0),
-    }  # fmt: skip
-    ax = w.plot()
-    texts = [text.get_text() for text in ax.texts]
-    assert "lidar\n10Hz" in texts and "detector" in texts and "x2" in texts
-    legend = ax.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [path.name for path in w.paths]
-    loop = [cpu("a", 9, reads="b"), cpu("b", 9, reads="a")]
-    assert sorted(places(gs.Workload(loop).tasks).values()) == [(0, 0), (1, 0)]
-    many = [cpu("t0", 9), *(cpu(f"t{i}", after=f"t{i - 1}") for i in range(1, 3000))]
-    assert len(places(gs.Workload(many).tasks)) == 100
-    many[0] = cpu("t0", after="t2999")
+def test_a_long_cycle_is_refused() -> None:
+    many = [cpu(f"t{i}", after=f"t{(i or 3000) - 1}") for i in range(3000)]
     with pytest.raises(ValueError, match="got a cycle of t0, t1, t2"):
         gs.Workload(many)

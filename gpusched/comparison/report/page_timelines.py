@@ -9,7 +9,6 @@ from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.report.short_runs import ShortRun
-from gpusched.comparison.workload_answer import tick_unit
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.simulate.machine_result import MachineRun
@@ -28,6 +27,11 @@ def timelines_html(found: Findings, runs: Sequence[ShortRun], traces: Mapping[st
     ends = {short.run.until for short in runs if short.run is not None}
     window = ", ".join(time_with_unit(end, tick) for end in sorted(ends))
     files = " Trace files open in ui.perfetto.dev." if traces else ""
+    if found.workload.paths:
+        files = (
+            " Outlined and joined are the jobs behind the largest time of the path that is closest "
+            f"to its deadline, or farthest behind it.{files}"
+        )
     items = []
     for short in runs:
         link = ""
@@ -68,10 +72,10 @@ def _svg(run: WorkloadRun) -> str:
 
     Raises ValueError for a run that was simulated without the logs that are to be drawn.
     """
-    detail, unit = run.detail, tick_unit(run.workload, run.grain)
-    if _parts_of(detail) is None:
+    if _parts_of(run.detail) is None:
         raise ValueError("Kernels of so many blocks are not drawn.")
-    return detail.to_svg(unit=unit)
+    path = run.tightest_path
+    return run.to_svg() if path is None else run.to_svg(path=path, since=0)
 
 
 def _parts_of(detail: Any) -> object | None:

@@ -1023,6 +1023,7 @@ class Workload(NoArray, Tabular):
 
         Solid arrows lead to tasks that are released, with "x2" for one of two jobs; dashed ones to
         tasks that read. Tasks with arrivals of their own have thick frames. A band is a path.
+        `to_svg` needs no Matplotlib, and notebooks show it above the table of the tasks.
 
         Parameters
         ----------
@@ -1036,6 +1037,17 @@ class Workload(NoArray, Tabular):
         from gpusched.model.workload.link_picture import draw
 
         return draw(self._parts(), ax)
+
+    def to_svg(self) -> str:
+        """Return the picture of `plot` as an SVG document, made without Matplotlib.
+
+        >>> w = gs.Workload.load("notebooks/endoscope.toml")
+        >>> "glass to glass: latency at most 16.666ms" in w.to_svg()
+        True
+        """
+        from gpusched.model.workload.link_picture import svg_of
+
+        return svg_of(self._parts())
 
     def in_one_thread(self) -> Workload:
         """Return a workload in which tasks that release each other are one task, run by one thread.
@@ -1090,7 +1102,8 @@ class Workload(NoArray, Tabular):
         return text_of(self._parts())
 
     def _repr_html_(self) -> str:
-        return html_of(self._parts())
+        linked = self.paths or any(task.after or task.reads for task in self.tasks)
+        return f"{self.to_svg() if linked else ''}{html_of(self._parts())}"
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_unpickled, tuple(self._parts()))
