@@ -620,7 +620,7 @@ def deployed_machine(workload: Workload, answer: WorkloadAnswer) -> tuple[Machin
     models = models.refined(way.name, test=way.name == "mig", within=inner)
     models, choices, _ = _deployed(models, way, request, Watch(until=1))
     none: dict[str, Any] = {"table": None, "repeat": None, "releases": [()] * len(workload)}
-    arguments = {**choices.arguments, **none, "jitter": False}
+    arguments = {**choices.arguments, **none, "jitter": True}
     return machine_model(models, way.name, until=1, **arguments), models.grain
 
 

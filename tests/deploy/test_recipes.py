@@ -515,6 +515,17 @@ def test_other_refusals() -> None:
         gs.recipe(gs.analyze(long, machine, "mpcp"))
 
 
+def test_tasks_of_other_processes_release_none() -> None:
+    kernel = gs.Kernel("1ms", blocks=8, threads=64)
+    tasks = [
+        gs.Task("a", "20ms", [kernel], process="x"),
+        gs.Task("b", segments=[kernel], after="a", process="y"),
+    ]
+    answer = gs.analyze(gs.Workload(tasks, tick="us"), gs.Platform("A100", cpus=2), "mpcp")
+    with pytest.raises(ValueError, match=r"^b: got a task that a of another process releases, exp"):
+        gs.recipe(answer)
+
+
 def test_copies_are_stated_as_they_are_counted() -> None:
     kernel = gs.Kernel("1ms", blocks=8, threads=256)
     w = gs.Workload([gs.Task("a", "20ms", [gs.CopyIn("1ms"), kernel, gs.CPU("1ms")])], tick="us")
