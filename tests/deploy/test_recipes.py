@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driver_declarations import header_folders
 from native import clean_environment
 from recipe_programs import WAYS, answer
 
@@ -24,6 +25,7 @@ from gpusched.model.gpus.mps_shares import SMs, client_sms
 PROGRAMS = 7 * len(WAYS)
 DATA = Path(__file__).parents[1] / "data"
 COMMANDS: dict[str, dict[str, Any]] = tomllib.loads((DATA / "commands.toml").read_text())
+VARIABLES: dict[str, Any] = COMMANDS.pop("variables")  # names, and where they are stated
 SCRIPTS = ("setup.sh", "undo.sh", "check.sh", "run.sh")
 HIGHEST = 48
 
@@ -343,6 +345,9 @@ def test_scripts_pass_shellcheck(seed: int, tmp_path: Path) -> None:
 # Sources ------------------------------------------------------------------------------------------
 
 
+SOURCES = ("mpcp", "pbs", "edf_serial", "one_stream", "green_contexts", "mps")
+
+
 def compiler() -> list[str]:
     cxx = shlex.split(os.environ.get("CXX", "c++"))
     if shutil.which(cxx[0]) is None:
@@ -362,13 +367,59 @@ def syntax(command: list[str], *arguments: str | Path) -> None:
 
 
 @pytest.mark.parametrize("cuda", [False, True], ids=["timers", "cuda"])
-@pytest.mark.parametrize(
-    "way", ["mpcp", "pbs", "edf_serial", "one_stream", "green_contexts", "mps"]
-)
+@pytest.mark.parametrize("way", SOURCES)
 def test_programs_compile(way: str, cuda: bool, tmp_path: Path) -> None:
     folder = folder_of(WAYS.index(way), tmp_path)
     more = ("-DGPUSCHED_CUDA", f"-I{Path(__file__).parent}") if cuda else ()
     syntax(compiler(), *more, folder / "main.cpp")
+
+
+@pytest.fixture
+def headers() -> list[Path]:
+    folders = header_folders()
+    if not folders:
+        pytest.skip("needs the cuda.h of CUDA 12.8 or later (GPUSCHED_CUDA_HEADERS, or a toolkit)")
+    return folders
+
+
+@pytest.mark.parametrize("way", [*SOURCES, "gpu_server", "stgm"])
+def test_programs_compile_with_the_headers_of_cuda(
+    way: str, headers: list[Path], tmp_path: Path
+) -> None:
+    folder = folder_of(WAYS.index(way), tmp_path)
+    for include in headers:
+        syntax(compiler(), "-DGPUSCHED_CUDA", "-isystem", include, folder / "main.cpp")
+
+
+def test_a_wrong_call_of_the_driver_does_not_compile(headers: list[Path], tmp_path: Path) -> None:
+    folder = folder_of(WAYS.index("green_contexts"), tmp_path)
+    source = (folder / "gpu.h").read_text()
+    for include in headers:
+        for call in ("&groups, rest", "CU_GREEN_CTX_DEFAULT_STREAM", "NON_BLOCKING, priority"):
+            assert call in source
+            (folder / "gpu.h").write_text(source.replace(call, "nullptr, nullptr"))
+            command = [*compiler(), "-fsyntax-only", "-DGPUSCHED_CUDA", "-isystem", str(include)]
+            done = subprocess.run(
+                [*command, str(folder / "main.cpp")], capture_output=True, env=clean_environment()
+            )
+            assert done.returncode != 0, call
+
+
+def test_functions_that_steps_name_are_in_the_headers(headers: list[Path]) -> None:
+    texts = [step.text for seed in range(len(WAYS)) for step in recipe(seed).steps]
+    named = {name for text in texts for name in re.findall(r"\bcu[A-Z]\w+", text)}
+    assert "cuGreenCtxCreate" in named
+    for include in headers:
+        header = (include / "cuda.h").read_text()
+        assert [name for name in sorted(named) if not re.search(rf"\b{name}\(", header)] == []
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_scripts_set_known_variables_only(seed: int) -> None:
+    scripts = "\n".join(text(recipe(seed), name) for name in SCRIPTS)
+    named = set(re.findall(r"\bCUDA_\w+", scripts))
+    assert {"CUDA_MODULE_LOADING", "CUDA_HOME"} <= named <= set(VARIABLES)
+    assert all(VARIABLES[name] for name in named)
 
 
 def test_numbers_of_all_programs_compile(tmp_path: Path) -> None:
