@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.resources
+import json
 import os
 import random
 import re
@@ -504,8 +506,6 @@ def test_nothing_is_written_if_a_file_cannot_be(
     ],
 )
 def test_damaged_recipes_are_refused(change: tuple[str, Any], message: str, tmp_path: Path) -> None:
-    import json
-
     folder = folder_of(0, tmp_path)
     values = json.loads((folder / "recipe.json").read_text())
     values[change[0]] = change[1]
@@ -515,6 +515,58 @@ def test_damaged_recipes_are_refused(change: tuple[str, Any], message: str, tmp_
     (folder / "recipe.json").write_bytes(b"\xff{")
     with pytest.raises(ValueError, match=r"recipe.json: got UnicodeDecodeError, expected JSON"):
         gs.Recipe.load(folder)
+
+
+def schema() -> Any:
+    found = importlib.resources.files("gpusched.deploy") / "recipe.schema.json"
+    return json.loads(found.read_text("utf-8"))
+
+
+def test_the_schema_has_the_keys_that_are_read() -> None:
+    from gpusched.deploy import recipe as module
+
+    types = {str: "string", int: "integer", bool: "boolean", list: "array"}
+    for key, read in (("tasks", module._TASK_KEYS), ("steps", module._STEP_KEYS)):
+        items = schema()["properties"][key]["items"]
+        assert set(items["required"]) == set(items["properties"]) == set(read)
+        for name, kind in read.items():
+            stated = items["properties"][name]
+            assert stated.get("type") == types[kind] or stated["enum"] == list(module.KINDS)
+    written = recipe(0).document()
+    assert set(schema()["required"]) | {"gpusched"} == set(schema()["properties"]) == set(written)
+
+
+def test_the_schema_takes_what_is_written_and_what_is_read(tmp_path: Path) -> None:
+    """A document with one changed value is valid if, and only if, it is read."""
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator.check_schema(schema())
+    checker = jsonschema.Draft202012Validator(schema())
+    draw, seen = random.Random(5), {True: 0, False: 0}
+    for seed in range(len(WAYS)):
+        folder = folder_of(seed, tmp_path / str(seed))
+        whole = (folder / "recipe.json").read_text()
+        assert not list(checker.iter_errors(json.loads(whole)))
+        for _ in range(40):
+            document = json.loads(whole)
+            part, key = document, draw.choice([key for key in document if key != "gpusched"])
+            if key in ("tasks", "steps") and draw.random() < 0.8:
+                part = draw.choice(document[key])
+                key = draw.choice(list(part))
+            if draw.random() < 0.2:
+                del part[key]
+            else:
+                part[key] = draw.choice(["", "a", 1, -3, True, None, [], ["run.sh"], [3], {}, 1.5])
+            (folder / "recipe.json").write_text(json.dumps(document))
+            try:
+                gs.Recipe.load(folder)
+                read = True
+            except FileNotFoundError:
+                continue
+            except ValueError:
+                read = False
+            assert checker.is_valid(document) == read, (key, part.get(key))
+            seen[read] += 1
+    assert min(seen.values()) > 60, seen
 
 
 def simple(**more: Any) -> gs.Workload:
