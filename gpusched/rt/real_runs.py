@@ -20,11 +20,12 @@ from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import named, plural, shown
 from gpusched.comparison.analyses import Triggered, analyze, asked_way, grouped
 from gpusched.comparison.deployments import deployment_of
-from gpusched.comparison.observations import deployed_machine
+from gpusched.comparison.observations import deployed_machine, replayed
 from gpusched.comparison.path_runs import PathRun
 from gpusched.comparison.response_table import times_of
 from gpusched.comparison.verdicts.premises import NotApplicable
 from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick
+from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.deploy.deployment import HIGHEST
 from gpusched.deploy.program_files import locks_of, refuse_program
 from gpusched.io.run_log import EVENTS, RunLog, read_run_log
@@ -80,6 +81,8 @@ class Execution(Tabular, Frozen):
     ----------
     answer
         The answer whose deployment was executed.
+    workload
+        The program that was executed.
     log
         The log of its jobs, a ``gs.io.RunLog``. Times are those of the workload: what the monotonic
         clock said, divided by ``stretch``.
@@ -97,6 +100,7 @@ class Execution(Tabular, Frozen):
     """
 
     answer: WorkloadAnswer
+    workload: Workload
     log: RunLog
     realtime: bool
     cpus: tuple[int, ...]
@@ -147,6 +151,28 @@ class Execution(Tabular, Frozen):
         workload = self.answer.workload
         found = path_in_ns(workload.path(path), Fraction(workload.tick_ns))
         return path_of_log(workload, found, self.log, JobTimes(self.log))
+
+    def replay(self) -> WorkloadRun:
+        """Simulate the program with the releases of this run, under the same deployment.
+
+        Timed jobs arrive and are released when they did here; the first arrival of a task without
+        offset is at 0. Its ends differ from those of the log by what the machine adds, for which the
+        platform may have latencies, unless that changes an order. Raises NotApplicable for ways with a plan.
+        """
+        of, workload = self.log.of("release"), self.workload
+        tick, names = Fraction(workload.tick_ns), self.log.name
+        columns = (of.task.tolist(), of.value.tolist(), of.time.tolist())
+        rows: dict[str, list[tuple[int, int]]] = {name: [] for name in workload.names}
+        for task, arrival, woken in zip(*columns, strict=True):
+            if not workload[names[task]].after:
+                rows[names[task]].append((arrival, woken))
+        starts = [
+            row[0][0] - int(workload[name].offset * tick) for name, row in rows.items() if row
+        ]
+        origin = min(starts, default=0)
+        shifted = [[(a - origin, r - origin) for a, r in row] for row in rows.values()]
+        last = max((r for row in shifted for _, r in row), default=0)
+        return replayed(workload, self.answer, shifted, last + 1)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per task.
@@ -379,6 +405,7 @@ class _Run:
             log = read_run_log(f"{folder}/log")
         return Execution(
             answer=self.answer,
+            workload=self.workload,
             log=_shrunk(log, self.stretch),
             realtime=self.realtime,
             cpus=self.cpus,

@@ -421,6 +421,59 @@ def test_one_thread_for_a_group() -> None:
     exact(run)
 
 
+REPLAYED = tuple(way for way in WAYS if way not in ("edf_parallel", "pbs", "edf_serial"))
+
+
+def differences(run: gs.rt.Execution) -> list[int]:
+    """By how many ns each job ended later than in the simulation of its releases."""
+    seen = run.replay()
+    first = run.workload[0]
+    of = run.log.of("release")
+    row = run.log.name.index(first.name)
+    origin = int(of.value[of.task == row][0]) - first.offset * 1000
+    found = []
+    for task, job, end in zip(*(x.tolist() for x in (seen.task, seen.job, seen.end)), strict=True):
+        found.append(ended(run, run.workload.names[task])[job] - origin - end * 1000)
+    assert len(found) == int((run.log.kind == run.log.of("complete").kind[0]).sum())
+    return found
+
+
+@pytest.mark.parametrize("way", REPLAYED)
+def test_a_run_agrees_with_the_simulation_of_its_releases(way: str) -> None:
+    """The stand-in and the simulator have the same rules; the machine adds little."""
+    found = answer_of(way, 3)  # the stand-in has no launch latency of its own
+    answer = gs.analyze(found.workload, found.platform.replace(launch_latency=0), way)
+    for _ in range(ATTEMPTS):
+        run = executed(answer, jobs=2)
+        late = differences(run)
+        assert min(late) > -2_000 or max(late) > ALLOWED  # ends are rounded up to us
+        if max(late) <= ALLOWED:
+            return
+    if not run.realtime or run.delay > QUIET:
+        pytest.skip("this machine was busy")
+    pytest.fail(f"{max(late)} ns later than simulated", pytrace=False)
+
+
+def test_a_pipeline_agrees_with_the_simulation_of_its_releases() -> None:
+    platform = MACHINE.replace(cpus=2, launch_latency=0)
+    answer = gs.analyze(chain(jitter="30ms"), platform, "mpcp")
+    for _ in range(ATTEMPTS):
+        run = executed(answer, until="300ms", seed=3)
+        late = differences(run)
+        if max(late) <= ALLOWED:
+            path = run.replay().path("both")
+            assert path.jobs.tolist() == run.path("both").jobs.tolist()
+            assert abs((path.largest or 0) * 1000 - (run.path("both").largest or 0)) <= ALLOWED
+            return
+    pytest.skip("this machine was busy")
+
+
+def test_a_plan_is_not_replayed() -> None:
+    answer = answer_of("pbs", 0)
+    with pytest.raises(gs.NotApplicable, match="pbs: got given releases, expected a way without"):
+        executed(answer, jobs=1).replay()
+
+
 def held() -> tuple[int, int, int]:
     """Threads, open files and shared memory of this process."""
     shared = [name for name in os.listdir("/dev/shm") if name.startswith(f"gpusched-{os.getpid()}")]
