@@ -156,8 +156,9 @@ class Execution(Tabular, Frozen):
         """Simulate the program with the releases of this run, under the same deployment.
 
         Timed jobs arrive and are released when they did here; the first arrival of a task without
-        offset is at 0. Its ends differ from those of the log by what the machine adds, for which the
-        platform may have latencies, unless that changes an order. Raises NotApplicable for ways with a plan.
+        offset is at 0. Its ends differ from those of the log by what the machine adds, for which
+        the platform may have latencies, unless that changes an order. Raises NotApplicable for ways
+        with a plan.
         """
         of, workload = self.log.of("release"), self.workload
         tick, names = Fraction(workload.tick_ns), self.log.name
