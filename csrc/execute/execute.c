@@ -9,6 +9,7 @@
 #include "rt/rt.h"
 #include "rt/thread_state.h"
 #include "rt/wait_word.h"
+#include "simulate/machine/machine_parts.h"
 
 #define NAP_NS 20000000
 #define CONTROL_NS 2000000
@@ -27,8 +28,9 @@ typedef struct {
     bool open;        /* a segment has begun */
     bool has_thread;
     const gs_rt_job_t *job;
-    int64_t from, to; /* steps of the section that the server runs, or of the job */
-    int64_t waited;   /* CPU time of busy waits of the job */
+    int64_t from, to;   /* steps of the section that the server runs, or of the job */
+    int64_t waited;     /* CPU time of busy waits of the job */
+    gs_rt_ends_t *ends; /* of its jobs, if they release others; else NULL */
 } task_t;
 
 /* A thread that only measures how late it wakes. */
@@ -50,6 +52,7 @@ struct run {
     gs_rt_log_t *log;
     gs_rt_lock_t *lock[MOST_LOCKS];
     int64_t locks;
+    gs_rt_ends_t **after; /* ends of the tasks before each task, in the rows of the model's */
     gs_rt_server_t *server;
     gs_rt_plan_t *plan;
     gs_rt_player_t *player;
@@ -278,9 +281,13 @@ static int wait_for_kernel(void *arg, const gs_rt_job_t *job, int64_t until)
     return status == GS_RT_STOPPED ? GS_RT_ERR_STATE : status;
 }
 
-/* Whether a job has steps besides the kernels of the plan, for which a thread is needed. */
+/* Whether a job has steps besides the kernels of the plan, or comes behind its arrival, for which a
+ * thread is needed. */
 static bool has_own_steps(const task_t *t)
 {
+    if (t->run->m->jitter[t->task] > 0) {
+        return true;
+    }
     for (int64_t s = 0; s < t->to; s++) {
         int64_t kind = step_of(t, s);
         if (kind == GS_SIMULATE_MACHINE_WORK ||
@@ -353,10 +360,22 @@ static int is_stopped(void *arg)
     return atomic_load(&((task_t *)arg)->run->stop);
 }
 
+static int64_t delay(void *arg, int64_t job)
+{
+    const task_t *t = arg;
+    return gs_simulate_machine_delay(t->run->gpu.machine, t->task, job);
+}
+
 static void end_thread(run_t *self)
 {
     atomic_fetch_sub(&self->running, 1);
     gs_rt_wait_word_change(&self->changed, true, false);
+}
+
+/* Whether other tasks release the jobs of i. */
+static bool is_sent(const gs_simulate_machine_model_t *m, int64_t i)
+{
+    return m->after_begin != NULL && m->after_begin[i] < m->after_begin[i + 1];
 }
 
 static void *run_task(void *arg)
@@ -371,7 +390,7 @@ static void *run_task(void *arg)
         status = gs_rt_lock_join(self->lock[lock], (int)options->urgency[i], ceiling, &t->slot);
     }
     if (status == GS_RT_OK) {
-        const gs_rt_jobs_t loop = {
+        gs_rt_jobs_t loop = {
             .task = (int)options->row[i],
             .first = self->record->origin + self->m->offset[i],
             .period = self->m->period[i],
@@ -381,7 +400,15 @@ static void *run_task(void *arg)
             .arg = t,
             .run = run_job,
             .stopped = is_stopped,
+            .ends = t->ends,
+            .delay = delay,
         };
+        if (is_sent(self->m, i)) {
+            loop.after = self->after + self->m->after_begin[i];
+            loop.afters = (int32_t)(self->m->after_begin[i + 1] - self->m->after_begin[i]);
+            loop.every = (int32_t)self->m->every[i];
+            loop.delay = NULL;
+        }
         status = options->jobs[i] == 0 ? GS_RT_OK : gs_rt_jobs_run(&loop);
     }
     if (status < 0) {
@@ -484,6 +511,25 @@ static int check_kernels(gs_context_t *ctx, const gs_simulate_machine_model_t *m
     return status;
 }
 
+/* Tasks that others release: not with a plan, and no more jobs than the others release. */
+static int check_links(gs_context_t *ctx, const gs_simulate_machine_model_t *m,
+                       const gs_execute_options_t *options)
+{
+    for (int64_t i = 0; i < m->n && m->after_begin != NULL; i++) {
+        for (int64_t k = m->after_begin[i]; k < m->after_begin[i + 1]; k++) {
+            int64_t jobs = options->jobs[i], others = options->jobs[m->after[k]];
+            if (options->sharing == GS_EXECUTE_PLANNED) {
+                return gs_fail(ctx, GS_ERR_VALUE, "after", k, m->after[k], "none with a plan");
+            }
+            if (jobs > 0 && (jobs - 1) * m->every[i] >= others) {
+                return gs_fail(ctx, GS_ERR_VALUE, "jobs", i, jobs,
+                               "at most as many as the tasks before it release");
+            }
+        }
+    }
+    return GS_OK;
+}
+
 static int check(gs_context_t *ctx, const gs_simulate_machine_model_t *m,
                  const gs_execute_options_t *o)
 {
@@ -503,9 +549,8 @@ static int check(gs_context_t *ctx, const gs_simulate_machine_model_t *m,
     if (n < 1 || n > 1024 || o->controls < 0 || o->controls > 1024) {
         return gs_fail(ctx, GS_ERR_VALUE, "period", -1, n, "1 to 1024 tasks");
     }
-    if (m->policy != GS_SIMULATE_MACHINE_PARTITIONED || m->after_begin != NULL) {
-        return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, m->policy,
-                       "periodic tasks that have their cores");
+    if (m->policy != GS_SIMULATE_MACHINE_PARTITIONED) {
+        return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, m->policy, "tasks that have their cores");
     }
     const struct {
         const char *field;
@@ -534,7 +579,7 @@ static int check(gs_context_t *ctx, const gs_simulate_machine_model_t *m,
     if (status == GS_OK && o->sharing == GS_EXECUTE_PLANNED) {
         status = check_kernels(ctx, m, o);
     }
-    return status;
+    return status == GS_OK ? check_links(ctx, m, o) : status;
 }
 
 /* A name that no other run has at this time: that of the process and of a place on its stack. */
@@ -563,6 +608,21 @@ static int open_locks(run_t *self)
         }
         gs_rt_lock_remove(name); /* what is open stays */
         self->locks = k + 1;
+    }
+    return GS_RT_OK;
+}
+
+/* Ends of the tasks that release others. */
+static int open_links(run_t *self)
+{
+    const gs_simulate_machine_model_t *m = self->m;
+    for (int64_t k = 0; m->after_begin != NULL && k < m->after_begin[m->n]; k++) {
+        task_t *before = &self->task[m->after[k]];
+        int status = before->ends == NULL ? gs_rt_ends_open(&before->ends) : GS_RT_OK;
+        if (status < 0) {
+            return status;
+        }
+        self->after[k] = before->ends;
     }
     return GS_RT_OK;
 }
@@ -597,6 +657,7 @@ static int open_sharing(run_t *self)
     const gs_rt_log_options_t of_log = {options->names, (int)self->m->n, (int)self->m->n + 2,
                                         (int)options->events, NULL};
     int status = gs_rt_log_create(options->log, &of_log, &self->log);
+    status = status == GS_RT_OK ? open_links(self) : status;
     if (status == GS_RT_OK && options->sharing == GS_EXECUTE_LOCKED) {
         status = open_locks(self);
     } else if (status == GS_RT_OK && options->sharing == GS_EXECUTE_SERVED) {
@@ -716,7 +777,9 @@ int gs_execute_run(gs_simulate_machine_t *machine, gs_context_t *ctx,
     pthread_mutex_init(&self.guard, NULL);
     self.task = gs_alloc(ctx, (size_t)self.m->n, sizeof *self.task);
     self.control = gs_alloc(ctx, (size_t)options->controls, sizeof *self.control);
-    status = self.task == NULL || self.control == NULL ? ctx->status : GS_OK;
+    int64_t links = self.m->after_begin == NULL ? 0 : self.m->after_begin[self.m->n];
+    self.after = gs_alloc(ctx, (size_t)links, sizeof *self.after);
+    status = self.task == NULL || self.control == NULL || self.after == NULL ? ctx->status : GS_OK;
     status = status == GS_OK ? gs_execute_standin_open(&self.gpu, ctx, machine) : status;
     for (int64_t i = 0; status == GS_OK && i < self.m->n; i++) {
         self.task[i] = (task_t){.run = &self, .task = i, .slot = -1, .to = count_steps(self.m, i)};
@@ -737,6 +800,10 @@ int gs_execute_run(gs_simulate_machine_t *machine, gs_context_t *ctx,
     }
     gs_rt_log_close(self.log);
     gs_execute_standin_close(&self.gpu, ctx);
+    for (int64_t i = 0; self.task != NULL && i < self.m->n; i++) {
+        gs_rt_ends_close(self.task[i].ends);
+    }
+    gs_free(ctx, self.after);
     gs_free(ctx, self.task);
     gs_free(ctx, self.control);
     pthread_mutex_destroy(&self.guard);

@@ -4,7 +4,8 @@
  * thread, CALL launches on the stand-in, WAIT waits for it. BEGIN and END take the lock of rt/
  * (MPCP's or FMLP+'s order), or have the steps between them run by its server. With a plan, its
  * player launches the kernels of frames, and a thread says when what precedes them is done. Jobs
- * are logged as programs of the runtime log theirs.
+ * are released at the instants of the machine's tasks, behind a drawn jitter, or by the ends of
+ * others, and are logged as programs of the runtime log theirs.
  */
 #ifndef GS_EXECUTE_EXECUTE_H
 #define GS_EXECUTE_EXECUTE_H

@@ -141,23 +141,37 @@ void gs_rt_log_event_at(gs_rt_log_t *log, int64_t t, int kind, int task, int64_t
 int64_t gs_rt_cpu_time(void);
 void gs_rt_log_close(gs_rt_log_t *log);
 
-/* Jobs of a periodic task ---------------------------------------------------------------------- */
+/* Jobs of a task ------------------------------------------------------------------------------- */
+
+#define GS_RT_ENDS 64 /* most ended jobs of a task that wait to release one of another task */
+
+/* Ends of the jobs of a task, which release jobs of other tasks of this process. */
+typedef struct gs_rt_ends gs_rt_ends_t;
+int gs_rt_ends_open(gs_rt_ends_t **ends);
+void gs_rt_ends_close(gs_rt_ends_t *ends);
 
 typedef struct {
     int task;              /* its index in the log */
-    int64_t first, period; /* the first release, and ns between two */
-    int64_t deadline;      /* from a release */
+    int64_t first, period; /* the first arrival, and ns between two; not of a task with `after` */
+    int64_t deadline;      /* from an arrival, or from a release by others */
     int64_t jobs;          /* their number; 0: until stopped */
     gs_rt_log_t *log;      /* or NULL */
     void *arg;
     /* Runs a job: GS_RT_OK, GS_RT_STOPPED to end the loop, or a negative number. *waited: CPU time
      * that it spent in busy waits, which the log does not count as work; 0 unless it is set. */
     int (*run)(void *arg, const gs_rt_job_t *job, int64_t *waited);
-    int (*stopped)(void *arg); /* looked at every 20 ms in waits for releases; NULL: never */
+    int (*stopped)(void *arg);  /* looked at every 20 ms in waits for releases; NULL: never */
+    gs_rt_ends_t *ends;         /* of its jobs, for those that they release; NULL: none */
+    gs_rt_ends_t *const *after; /* `afters` of them: job j is released when job j * every of each
+                                   has ended; every 0 is 1 */
+    int32_t afters, every;
+    int64_t (*delay)(void *arg, int64_t job); /* ns from an arrival to the release; NULL: none */
 } gs_rt_jobs_t;
 
 /* Runs the jobs in the calling thread, each from its release on, or behind the one before it. Logs
- * their releases, CPU times, completions and lateness. */
+ * their releases, CPU times, completions and lateness. A task that others release ends with
+ * GS_RT_STOPPED where the loop of one of them has ended, and with GS_RT_ERR_FULL where it is more
+ * than GS_RT_ENDS jobs behind. */
 int gs_rt_jobs_run(const gs_rt_jobs_t *jobs);
 
 /* Lock on the GPU, across threads and processes (Linux) --------------------------------------- */

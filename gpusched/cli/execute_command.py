@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from gpusched.cli.command_parts import natural
 from gpusched.cli.kept_command import report
 from gpusched.cli.platform_options import add_platform, add_workload, headline, program_of
 from gpusched.cli.recipe_command import cores_of
@@ -54,6 +55,13 @@ def add(commands: Any) -> None:
         help="time that is allowed on top of every limit (default: the delay of a thread that only "
         "slept, and 1ms)",
     )
+    parser.add_argument(
+        "--seed",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="seed of the delays of releases, up to the jitter of tasks (default: 0)",
+    )
     parser.add_argument("--log", metavar="FILE", help="also write the log, for 'kept'")
     parser.add_argument("--trace", metavar="FILE", help="also write the log for Perfetto")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -75,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
             until=options.until,
             stretch=options.stretch,
             cores=cores_of(options.cores),
+            seed=options.seed,
         )
     except NotApplicable as error:
         return not_applicable(options, "run", str(error))

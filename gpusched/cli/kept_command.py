@@ -75,6 +75,10 @@ def report(found: Kept, *, json: bool) -> int:
                 {"task": name, "jobs": jobs, "response": response, "bound": bound}
                 for name, jobs, response, bound in _rows(found)
             ],
+            "paths": [
+                {"path": name, "kind": kind, "times": times, "largest": largest, "bound": bound}
+                for name, kind, times, largest, bound in _paths(found)
+            ],
             "findings": [vars(finding) for finding in (*found.broken, *found.exceeded)],
         }
         print(json_text(document), end="")
@@ -84,7 +88,15 @@ def report(found: Kept, *, json: bool) -> int:
         (name, str(jobs), *("-" if t is None else duration(t) for t in (response, bound)))
         for name, jobs, response, bound in _rows(found)
     ]
-    print(f"{found}\n\n{columns(rows)}")
+    parts = [str(found), columns(rows)]
+    if found.paths:
+        through: list[Sequence[str]] = [("path", "kind", "times", "largest", "bound")]
+        through += [
+            (name, kind, str(times), *("-" if t is None else duration(t) for t in (largest, bound)))
+            for name, kind, times, largest, bound in _paths(found)
+        ]
+        parts.append(columns(through))
+    print("\n\n".join(parts))
     return _STATUS[found.verdict]
 
 
@@ -99,3 +111,10 @@ def _rows(found: Kept) -> list[tuple[str, int, int | None, int | None]]:
             strict=True,
         )
     )
+
+
+def _paths(found: Kept) -> list[tuple[str, str, int, int | None, int | None]]:
+    return [
+        (run.path.name, run.path.kind, len(run), run.largest, None if bound < 0 else bound)
+        for run, bound in zip(found.paths, found.path_bound.tolist(), strict=True)
+    ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.arguments import instance
-from gpusched._support.text import clip, named, shown
+from gpusched._support.text import named, shown
 from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels
@@ -30,7 +30,7 @@ from gpusched.deploy.deployment import (
     percentage_of,
     sm_groups,
 )
-from gpusched.deploy.program_files import PLANS, program_files, refuse_program
+from gpusched.deploy.program_files import PLANS, program_files, refuse_links, refuse_program
 from gpusched.deploy.recipe import Recipe
 from gpusched.deploy.recipe_steps import (
     check_script,
@@ -101,6 +101,7 @@ def recipe(
     instance(answer, WorkloadAnswer, "answer")
     plan = deployment_of(answer, cores, anyway=anyway)
     refuse_program(plan)
+    refuse_links(plan)
     steps = steps_of(plan, answer.platform.gpu)
     planned: tuple[str, ...] = ()
     files: dict[str, bytes] = {}
@@ -145,7 +146,7 @@ def deployment_of(
     ``cores``: CPUs of the machine for cores 0, 1, ... of the answer, and one more for a server or
     dispatcher.
     """
-    way, workload, platform = answer.way, answer.workload, answer.platform
+    way, platform = answer.way, answer.platform
     if way in _REFUSED:
         raise ValueError(f"{way}: {_REFUSED[way]}")
     found = deployable(way, platform.gpu)
@@ -157,10 +158,10 @@ def deployment_of(
             "anyway=True (--anyway) the recipe says that nothing is guaranteed"
         )
     released = [task.name for task in workload if task.after]
-    if released:
+    if released and way in PLANS:
         raise ValueError(
             f"{clip(released[0], 60)}: got a task that others release, expected periodic tasks "
-            'only; triggered="one" analyzes a group as one task, which one thread runs'
+            'only under a plan; triggered="one" analyzes a group as one task, which one thread runs'
         )
     played = way in PLANS and answer.schedule is not None
     if way in PLANS and not played and way != "edf_serial":
@@ -306,6 +307,8 @@ class _Numbers:
                     sms=sms,
                     instance=instance[i],
                     due=self._ns(task.deadline, f"{named(task.name)}.deadline") - behind[i],
+                    after=task.after,
+                    every=task.every,
                 )
             )
         return tuple(found)

@@ -95,7 +95,8 @@ def needs_answer(models: DerivedModels, way: str) -> bool:
         return True
     partitioned = MACHINE_WAYS[way].cpu == "partitioned"
     open_cores = partitioned and not models.has_cores() and models.platform.cpus > 1
-    return open_cores and (as_way(way).placed or not cpu_side(models).core)
+    released = any(task.after for task in models.workload)
+    return open_cores and (as_way(way).placed or released or not cpu_side(models).core)
 
 
 def machine_choices(

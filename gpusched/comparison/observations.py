@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -95,7 +95,16 @@ from gpusched.ways.way import OptionValue, Way, as_way
 if TYPE_CHECKING:
     from gpusched.comparison.instances.instance_runs import InstanceRuns
 
-__all__ = ["Draws", "Watch", "deployed_machine", "draws_of", "observe", "observed", "stacked"]
+__all__ = [
+    "Draws",
+    "Watch",
+    "deployed_machine",
+    "draws_of",
+    "observe",
+    "observed",
+    "replayed",
+    "stacked",
+]
 
 _PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
 
@@ -206,7 +215,10 @@ def draws_of(seed: Any, index: int, low: Any, gap: Any, draw: str) -> Draws | No
 
 @dataclass(frozen=True)
 class Watch:
-    """Length of a simulation (None: the default), and what it keeps."""
+    """Length of a simulation (None: the default), and what it keeps.
+
+    ``releases``: given arrivals and releases of the jobs of each task, in ns from tick 0.
+    """
 
     until: int | None = None
     timeline: bool = False
@@ -214,6 +226,7 @@ class Watch:
     stop: Any = None
     draws: Draws | None = None
     progress: Progress = False
+    releases: Sequence[Sequence[tuple[int, int]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -605,7 +618,31 @@ def _deployed(
             choices = replace(choices, limits=choices.limits + open_shapes(models.given))
     if watch.draws is not None:
         choices = replace(choices, arguments=choices.arguments | _drawn(models, watch.draws))
+    if watch.releases is not None:
+        tick = Fraction(models.given.workload.tick_ns) / models.grain
+        given = [[(round(a / tick), round(r / tick)) for a, r in row] for row in watch.releases]
+        choices = replace(choices, arguments={**choices.arguments, "releases": given})
     return models, choices, until
+
+
+def replayed(
+    workload: Workload,
+    answer: WorkloadAnswer,
+    releases: Sequence[Sequence[tuple[int, int]]],
+    until: int,
+) -> WorkloadRun:
+    """The simulation of given releases under the deployment of an answer, up to an instant in ns.
+
+    ``releases``: pairs of arrival and release of each task, in ns; none of tasks that others
+    release.
+    """
+    way = as_way(answer.way)
+    request = Request(answer.options, answer=answer)
+    if way.name in PLANNED or _simulation_of(way, request) is _instances:
+        raise NotApplicable(f"{way.name}: got given releases, expected a way without a plan")
+    end = -(-until // workload.tick_ns) + 1
+    models = DerivedModels(workload, answer.platform)
+    return _observed(models, way, request, Watch(until=end, releases=releases))
 
 
 def deployed_machine(workload: Workload, answer: WorkloadAnswer) -> tuple[MachineModel, int]:
@@ -620,7 +657,7 @@ def deployed_machine(workload: Workload, answer: WorkloadAnswer) -> tuple[Machin
     models = models.refined(way.name, test=way.name == "mig", within=inner)
     models, choices, _ = _deployed(models, way, request, Watch(until=1))
     none: dict[str, Any] = {"table": None, "repeat": None, "releases": [()] * len(workload)}
-    arguments = {**choices.arguments, **none, "jitter": False}
+    arguments = {**choices.arguments, **none, "jitter": True}
     return machine_model(models, way.name, until=1, **arguments), models.grain
 
 

@@ -25,7 +25,8 @@ __all__ = ["PathRun", "PathRuns", "TaskJobs", "path_run", "strides"]
 
 @dataclass(frozen=True)
 class TaskJobs:
-    """Jobs of a task by number: arrivals, releases, starts (readings) and ends; -1: not yet."""
+    """Jobs of a task by number: arrivals, releases, starts (readings) and ends; -1: not yet, or
+    not known."""
 
     arrival: Int64Array
     release: Int64Array
@@ -216,9 +217,15 @@ class PathRuns(Frozen):
 
 
 def path_run(
-    workload: Workload, path: Path, jobs: Mapping[str, TaskJobs], grain: int = 1
+    workload: Workload,
+    path: Path,
+    jobs: Mapping[str, TaskJobs],
+    grain: int = 1,
+    tick: int | None = None,
 ) -> PathRun:
     """The times of a path, from the jobs of its tasks in ticks of which ``grain`` make one.
+
+    ``tick``: the length of that one in ns, as of the path's deadline. Default: the workload's.
 
     Forwards, the first job of the next task that reads when the result is there; backwards, the
     newest result that is there at a reading. Chains through the first job of a task that reads are
@@ -234,8 +241,10 @@ def path_run(
     samples = begin[chain[:, 0]]
     latency = outputs - samples
     before = chain[:, 0] - steps[0]
-    reaction = missing(outputs - begin[np.maximum(before, 0)], before >= 0)
+    event = begin[np.maximum(before, 0)]
+    reaction = missing(outputs - event, (before >= 0) & (event >= 0))
     back = _backward(workload, path, jobs, steps)
+    back = back[begin[back[:, 0]] >= 0]
     ends, based = last.end[back[:, -1]], begin[back[:, 0]]
     follows = np.zeros(len(ends), np.bool_)
     follows[:-1] = np.diff(back[:, -1]) == steps[-1]
@@ -251,7 +260,7 @@ def path_run(
         age=frozen(ticks_up(ends - based, grain)),
         held_age=_in_ticks(held, grain),
         output_jobs=frozen(back),
-        tick=workload.tick_ns,
+        tick=workload.tick_ns if tick is None else tick,
     )
 
 
@@ -314,7 +323,7 @@ def _backward(
             ended = results[of.end[results] >= 0]
             start = jobs[task.name].start[columns[0]]
             at = np.searchsorted(of.end[ended], start, "right") - 1
-            there = (at >= 0) & (at + 1 < len(results))
             number = ended[np.maximum(at, 0)] if len(ended) else at
+            there = (at >= 0) & (number + steps[place - 1] < len(of.end))
         columns = [column[there] for column in [number, *columns]]
     return np.stack(columns, axis=1).reshape(-1, len(path.tasks))

@@ -39,6 +39,7 @@ class Place:
     ``ceiling``: its priority from a request to the release; 0: its own. ``group``: the green
     context of its stream, -1 for none. ``sms``: those that it may use, 0 for all. ``due``: from a
     release to the instant that orders its GPU work, where the earliest deadline is first.
+    ``after``: tasks whose jobs ``every`` x j release its job j.
     """
 
     name: str
@@ -56,6 +57,8 @@ class Place:
     sms: int = 0
     instance: str = ""
     due: int = 0
+    after: tuple[str, ...] = ()
+    every: int = 1
 
 
 @dataclass(frozen=True)

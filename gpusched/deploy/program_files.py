@@ -8,7 +8,7 @@ from gpusched._support.text import named
 from gpusched._version import __version__
 from gpusched.deploy.deployment import Deployment, Place
 
-__all__ = ["PLANS", "locks_of", "program_files", "refuse_program"]
+__all__ = ["PLANS", "locks_of", "program_files", "refuse_links", "refuse_program"]
 
 PLANS = ("edf_serial", "edf_parallel", "pbs")
 _FOLDER = Path(__file__).with_name("program")
@@ -32,6 +32,18 @@ def refuse_program(plan: Deployment) -> None:
                 f"{named(place.name)}: got CPU work between two GPU segments, expected none: its "
                 "GPU work is one part"
             )
+
+
+def refuse_links(plan: Deployment) -> None:
+    """Raise ValueError for tasks that tasks of other processes release."""
+    process = {place.name: place.process for place in plan.places}
+    for place in plan.places:
+        for name in place.after:
+            if process[name] != place.process:
+                raise ValueError(
+                    f"{named(place.name)}: got a task that {named(name)} of another process "
+                    "releases, expected tasks of one process"
+                )
 
 
 def program_files(plan: Deployment, planned: tuple[str, ...] = ()) -> dict[str, str]:
@@ -74,9 +86,13 @@ def _tasks(plan: Deployment, planned: tuple[str, ...]) -> str:
     order = "PRIORITY" if plan.way == "mpcp" else "FIFO"
     phases: list[str] = []
     rows: list[str] = []
+    after: list[str] = []
+    index = {place.name: k for k, place in enumerate(places)}
     for place in places:
         uses = any(phase.kind == "gpu" for phase in place.phases)
-        rows.append(_row(place, len(phases), uses, locks.get(place.name, -1)))
+        links = (place.every, len(after), len(place.after))
+        rows.append(_row(place, len(phases), uses, locks.get(place.name, -1), links))
+        after += [str(index[name]) for name in place.after]
         phases += [
             f"    {{{str(phase.kind == 'gpu').lower()}, {phase.time}}}," for phase in place.phases
         ]
@@ -104,7 +120,8 @@ struct Phase {{
 // Times in ns. ceiling: the SCHED_FIFO priority from a request to its release. A larger urgency,
 // and a smaller stream_priority, is more urgent. group: the green context of its stream, -1 for
 // none; lock: the lock around its GPU segments, -1 for none. due: from a release to the
-// instant by which requests of the server are ordered, with EDF_UNIT.
+// instant by which requests of the server are ordered, with EDF_UNIT. Where others release a task
+// (`afters` of them, in AFTER), job j waits for job j * every of each.
 struct Task {{
     const char *name, *process;
     int64_t period, offset, deadline;
@@ -112,6 +129,7 @@ struct Task {{
     int64_t due;
     bool uses_gpu;
     int first_phase, phases;
+    int every, first_after, afters;
 }};
 
 static constexpr Sharing SHARING = {sharing};
@@ -131,6 +149,8 @@ static constexpr bool BALANCED = {str(plan.balanced).lower()}; // work queues of
 static constexpr Phase PHASES[] = {{
 {chr(10).join(phases)}
 }};
+
+static constexpr int AFTER[] = {{{", ".join(after) or "-1"}}}; // indices of tasks
 
 static constexpr Task TASKS[] = {{
 {chr(10).join(rows)}
@@ -153,12 +173,12 @@ static inline gs_rt_jobs_t jobs_of(int index, int64_t first, int64_t jobs, gs_rt
 """
 
 
-def _row(place: Place, first: int, uses: bool, lock: int) -> str:
+def _row(place: Place, first: int, uses: bool, lock: int, links: tuple[int, int, int]) -> str:
     numbers = (
         place.period, place.offset, place.deadline, place.core, place.fifo, place.ceiling,
         place.urgency, place.stream_priority, place.group if uses else -1, lock, place.due,
         str(uses).lower(),
-        first, len(place.phases),
+        first, len(place.phases), *links,
     )  # fmt: skip
     return (
         f"    {{{literal(place.name)}, {literal(place.process)}, {', '.join(map(str, numbers))}}},"

@@ -1,4 +1,7 @@
-"""Recipes: the steps with which a program runs under a way of sharing the GPU, and their files."""
+"""Recipes: the steps with which a program runs under a way of sharing the GPU, and their files.
+
+``recipe.schema.json`` states their document, ``recipe.json``.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +114,8 @@ class Recipe:
         """Return the recipe as a document of dicts, lists, text and numbers, as for JSON.
 
         Keys: ``format`` ("gpusched recipe"), ``version`` (1), ``gpusched``, ``way``, ``label``,
-        ``gpu``, ``lead``, ``tasks``, ``steps`` (the fields of `Step`) and ``files`` (names).
+        ``gpu``, ``lead``, ``tasks``, ``steps`` (the fields of `Step`) and ``files`` (names); the
+        JSON Schema is ``recipe.schema.json``, which is installed beside this module.
         """
         return {
             "format": FORMAT,
@@ -254,7 +258,7 @@ class _Reader:
     def __init__(self, values: Any) -> None:
         if not isinstance(values, dict) or values.get("format") != FORMAT:
             raise ValueError(f"format: got another document, expected {FORMAT!r}")
-        if values.get("version") != VERSION:
+        if type(values.get("version")) is not int or values["version"] != VERSION:
             raise ValueError(f"version: got {shown(values.get('version'))}, expected {VERSION}")
         self.values = values
 

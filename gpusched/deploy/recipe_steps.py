@@ -16,6 +16,7 @@ from gpusched.model.gpu import GPU
 
 __all__ = ["check_script", "setup_script", "steps_of", "table_of", "undo_script"]
 
+_EXAMPLES = "https://github.com/gpusched/gpusched/tree/main/notebooks/examples"
 _LOCKED = ("mpcp", "fmlp_plus", "stgm")
 _ONE_PROCESS = (
     *("one_stream", "streams", "priority_streams", "green_contexts", "gpu_server", "stgm"),
@@ -231,10 +232,11 @@ def _code(plan: Deployment) -> Iterator[dict[str, Any]]:
         text = _RUN[plan.way].format(spin=int(plan.mode == "spin"))
     launches = [f"launches of {one}" for one in plan.launches]
     said = list(plan.copies) or ["the answer has no copies"]
+    examples = f"examples with TensorRT, ROS 2 and PyTorch: {_EXAMPLES}"
     yield {
         "title": "Around each GPU segment (main.cpp; your work stands in work.h)",
         "kind": "code",
-        "text": "\n".join([text, *(f"copies: {one}" for one in said), *launches]),
+        "text": "\n".join([text, *(f"copies: {one}" for one in said), *launches, examples]),
         "why": "the GPU is shared as the answer assumes; what has begun on a GPU cannot be stopped",
         "sources": ("runtime",),
     }

@@ -7,13 +7,16 @@ from fractions import Fraction
 from typing import Any
 
 from gpusched._support.arguments import instance
+from gpusched.analysis.path_times import path_bounds
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_runs import chosen_cores
 from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick, known_at
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
+from gpusched.model.workload.path import KINDS, Path
 from gpusched.model.workload.segments import CPU, Kernel
+from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import as_way
 
 _ORDERS = {"mpcp": "priority", "gpu_server": "priority", "fmlp_plus": "fifo"}
@@ -25,7 +28,8 @@ class Facts:
 
     ``bound``: of the response. ``cpu``: CPU time of a job. ``segments``: length of each GPU
     segment, while no other task uses the GPU. ``priority``: a smaller number is more urgent.
-    ``core``: that of its thread.
+    ``core``: that of its thread. ``after``: tasks whose jobs ``every`` x j release its job j; its
+    responses count from there, and ``period`` is None.
     """
 
     bound: int | None
@@ -35,6 +39,8 @@ class Facts:
     segments: tuple[int, ...] | None = None
     priority: int | None = None
     core: int | None = None
+    after: tuple[str, ...] = ()
+    every: int = 1
 
 
 @dataclass(frozen=True)
@@ -58,10 +64,38 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class PathBound:
+    """A path with times in ns, and the bound of its kind of time; None if there is none.
+
+    ``legs``: period, latest end, earliest release, offset and number of tasks of each.
+    """
+
+    path: Path
+    bound: int | None
+    legs: tuple[tuple[int, ...], ...] = ()
+
+    def limit(self, tolerance: int) -> int:
+        """The bound where each job of the path ends later by a tolerance.
+
+        With given phases a job that ends a little later may be read a period later.
+        """
+        assert self.bound is not None
+        if self.path.phases == "any" or tolerance == 0:
+            return self.bound + tolerance * len(self.path.tasks)
+        columns: list[list[int]] = [[], [], [], []]
+        for period, end, earliest, offset, tasks in self.legs:
+            later = tolerance * (tasks + 2)  # and arrivals by a tolerance to either side
+            row = (period, end + later, max(0, earliest - tolerance), offset)
+            for column, time in zip(columns, row, strict=True):
+                column.append(time)
+        return path_bounds(*columns)[KINDS.index(self.path.kind)]
+
+
+@dataclass(frozen=True)
 class Expectations:
     """Facts by task, the order of requests, and a plan, with which a log is compared.
 
-    ``conditions``: those under which the bounds hold.
+    ``conditions``: those under which the bounds hold. ``workload``: that of the paths.
     """
 
     label: str
@@ -69,6 +103,8 @@ class Expectations:
     order: str | None = None
     plan: Plan | None = None
     conditions: tuple[str, ...] = ()
+    paths: tuple[PathBound, ...] = ()
+    workload: Workload | None = None
 
 
 def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
@@ -92,19 +128,43 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
         work = [part for part in task.segments if _is_cpu(part)]
         facts[task.name] = Facts(
             bound=None if response is None else int(response * tick),
-            period=int(task.period * tick),
+            period=None if task.after else int(task.period * tick),
             jitter=-int(-task.jitter * tick // 1),
             cpu=int(sum(part.time * part.repeat for part in work) * tick),
             segments=segments.get(task.name),
             priority=priorities.get(task.name),
             core=cores[i],
+            after=task.after,
+            every=task.every,
         )
     schedule = answer.schedule
     plan = None
     if schedule is not None and schedule.cycle is None:
         plan = plan_of(schedule, Fraction(finer_tick(answer.workload, answer.grain)))
     conditions = tuple(condition.text for condition in answer.conditions)
-    return Expectations(answer.label, facts, _ORDERS.get(answer.way), plan, conditions)
+    order, paths = _ORDERS.get(answer.way), _paths(answer, tick)
+    return Expectations(answer.label, facts, order, plan, conditions, paths, answer.workload)
+
+
+def _paths(answer: WorkloadAnswer, tick: Fraction) -> tuple[PathBound, ...]:
+    found = []
+    for of in answer.paths:
+        bound = None if of.bound is None else int(of.bound * tick)
+        legs = tuple(
+            (
+                *(int(time * tick) for time in (leg.period, leg.end, leg.earliest, leg.offset)),
+                len(leg.tasks),
+            )
+            for leg in of.legs
+        )
+        found.append(PathBound(path_in_ns(of.path, tick), bound, legs))
+    return tuple(found)
+
+
+def path_in_ns(path: Path, tick: Fraction) -> Path:
+    """A path of a workload with ticks of so many ns, with its deadline in ns."""
+    due = None if path.deadline is None else int(path.deadline * tick)
+    return Path(path.name, path.tasks, due, path.kind, path.phases)._at(1)
 
 
 def _is_cpu(part: Any) -> bool:

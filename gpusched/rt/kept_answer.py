@@ -11,10 +11,12 @@ from gpusched._support.arguments import Int64Array, instance, integer64
 from gpusched._support.saved import Frozen
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import clip, plural, shown
+from gpusched.comparison.path_runs import PathRun
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.io.run_log import RunLog
 from gpusched.model.schedule import Schedule
 from gpusched.rt.expectations import expectations
+from gpusched.rt.kept_paths import path_findings, path_runs
 from gpusched.rt.kept_rules import Finding, findings, ns, worst
 
 if TYPE_CHECKING:
@@ -45,12 +47,15 @@ class Kept(Tabular, Frozen):
         Bounds that were exceeded, each a `Finding`.
     broken
         Conditions that were broken, each a `Finding`.
+    paths, path_bound
+        Times in ns of each path of the workload, a ``PathRun``, in which a job reads at its start,
+        and the bounds of the answer, ``(paths,)``; -1 where there is none.
     conditions
         Conditions under which the answer's bounds hold. A log shows some of them, not all.
     lost
         Number of events that the log does not have; the verdict is about the others.
     tolerance
-        Time in ns that was allowed on top of every limit.
+        Time in ns that was allowed on top of every limit; of a path, once for each of its tasks.
     """
 
     label: str
@@ -58,6 +63,8 @@ class Kept(Tabular, Frozen):
     jobs: Int64Array
     response: Int64Array
     bound: Int64Array
+    paths: tuple[PathRun, ...]
+    path_bound: Int64Array
     exceeded: tuple[Finding, ...]
     broken: tuple[Finding, ...]
     conditions: tuple[str, ...]
@@ -75,11 +82,12 @@ class Kept(Tabular, Frozen):
         return "condition broken" if self.broken else "bound exceeded" if self.exceeded else "kept"
 
     def why(self, task: str | None = None) -> str:
-        """Explain the verdict, for one task or for all, with the evidence.
+        """Explain the verdict, for one task or path or for all, with the evidence.
 
         Raises KeyError for a task that does not exist.
         """
-        if task is not None and task not in self.name:
+        through = [run.path.name for run in self.paths]
+        if task is not None and task not in (*self.name, *through):
             raise KeyError(f"task: got {shown(task)}, expected one of the tasks")
         found = [f for f in (*self.broken, *self.exceeded) if task is None or f.task == task]
         if found:
@@ -89,7 +97,14 @@ class Kept(Tabular, Frozen):
             return f"{said} The bounds hold on condition that {'; that '.join(self.conditions)}."
         if task is None:
             total = plural(int(self.jobs.sum()), "job")
-            return f"{total} kept their bounds, and no condition was broken."
+            bounded = int((self.path_bound >= 0).sum())
+            more = f" and {plural(bounded, 'path')}" if bounded else ""
+            return f"{total}{more} kept their bounds, and no condition was broken."
+        if task not in self.name:
+            k = through.index(task)
+            limit = int(self.path_bound[k])
+            side = "." if limit < 0 else f", for a bound of {ns(limit)}."
+            return self.paths[k].why().removesuffix(".") + side
         i = self.name.index(task)
         if self.bound[i] < 0 or self.response[i] < 0:
             return f"{clip(task, 60)}: {plural(int(self.jobs[i]), 'job')}; nothing was broken."
@@ -135,7 +150,8 @@ def kept(answer: WorkloadAnswer | Schedule, log: RunLog, *, tolerance: int = 0) 
     """Compare the log of a run with the bounds and conditions of an answer.
 
     Compared are, as far as the log has the events: responses with their bounds; distances and
-    jitter of releases, CPU times and GPU segments with the workload; for locks and the server, that
+    jitter of releases, CPU times and GPU segments with the workload; releases by other tasks with
+    the ends of these; latencies and ages of paths with their bounds; for locks and the server, that
     one job at a time holds the GPU and that requests are granted in the order of the protocol, with
     urgencies that rank the tasks as the answer does; for schedules, that batches run whole, in the
     planned order, as soon as they can, and no longer than planned, and that jobs are ready in time.
@@ -157,7 +173,8 @@ def kept(answer: WorkloadAnswer | Schedule, log: RunLog, *, tolerance: int = 0) 
     log
         Log with the same names of tasks; see ``gs.io.read_run_log``.
     tolerance
-        Time in ns that is allowed on top of every limit, for what the model leaves out.
+        Time in ns that is allowed on top of every limit, for what the model leaves out; of a path,
+        once for each of its tasks.
 
     Returns
     -------
@@ -167,8 +184,8 @@ def kept(answer: WorkloadAnswer | Schedule, log: RunLog, *, tolerance: int = 0) 
     Raises
     ------
     ValueError
-        The log has a task that the answer does not have, the schedule's tick is unknown, or
-        ``tolerance`` is negative.
+        The log has a task that the answer does not have, or numbers of jobs far apart, the
+        schedule's tick is unknown, or ``tolerance`` is negative.
     TypeError
         An argument has the wrong type.
     """
@@ -181,6 +198,9 @@ def kept(answer: WorkloadAnswer | Schedule, log: RunLog, *, tolerance: int = 0) 
         if name not in expected.facts:
             raise ValueError(f"log.name[{row}]: got {shown(name)}, expected a task of the answer")
     found, times = findings(log, expected, allowed)
+    runs = path_runs(log, expected, times)
+    found += path_findings(expected, times, runs, allowed)
+    limits = [-1 if path.bound is None else path.bound for path in expected.paths]
     names = tuple(expected.facts)
     longest, count = dict.fromkeys(names, -1), dict.fromkeys(names, 0)
     for key, end in times.complete.items():
@@ -194,6 +214,8 @@ def kept(answer: WorkloadAnswer | Schedule, log: RunLog, *, tolerance: int = 0) 
         jobs=np.array([count[name] for name in names], np.int64),
         response=np.array([longest[name] for name in names], np.int64),
         bound=np.array([-1 if bound is None else bound for bound in bounds], np.int64),
+        paths=runs,
+        path_bound=np.array(limits, np.int64),
         exceeded=worst([finding for finding in found if finding.is_bound]),
         broken=worst([finding for finding in found if not finding.is_bound]),
         conditions=expected.conditions,

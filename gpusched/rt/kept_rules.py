@@ -16,10 +16,12 @@ from gpusched.rt.expectations import Expectations, Facts, Plan
 RULES = {
     "response": "bound",
     "frame end": "bound",
+    "path": "bound",
     "no job": "condition",
     "not completed": "condition",
     "release": "condition",
     "release jitter": "condition",
+    "phase": "condition",
     "CPU time": "condition",
     "segment": "condition",
     "segments": "condition",
@@ -52,7 +54,8 @@ class Finding:
     rule
         Name of the rule, such as "response" or "segment".
     task, job
-        The task, "" for frames, and the number of its job or of the frame; -1 for none.
+        The task, "" for frames, and the number of its job or of the frame; -1 for none. Of rule
+        "path": the path, and the number of the last job.
     value, limit
         What was seen, and what was allowed, in ns; 0 where the rule is not about times.
     text
@@ -200,8 +203,14 @@ def _jobs(log: RunLog, expected: Expectations, jobs: JobTimes, tol: int) -> Iter
                     f"the workload says {ns(facts.cpu)}",
                 )
                 yield _finding("CPU time", key, jobs.cpu[key], facts.cpu, seen, limit)
+        for before, job in pairwise(numbers):
+            if jobs.woken[name, job] < jobs.woken[name, before]:
+                seen = f"started before job {before}"
+                yield _finding("release", (name, job), 0, 0, seen, "expected jobs in their order")
         if facts.period is not None:
             yield from _releases(name, numbers, jobs, facts.period, tol)
+        if facts.after:
+            yield from _released(name, numbers, jobs, facts, log.lost == 0, tol)
 
 
 class _Delays:
@@ -221,7 +230,7 @@ class _Delays:
             self.latest[core] = list(accumulate((end for _, end, _ in spans), max))
 
     def explains(self, key: Job, tol: int) -> bool:
-        """Whether jobs of other tasks on the core of a job were open until it woke."""
+        """Whether other jobs on the core of a job were open until it woke."""
         facts, since, woken = self.facts[key[0]], self.jobs.release[key], self.jobs.woken[key]
         free = since + facts.jitter
         if facts.core is None:
@@ -231,7 +240,7 @@ class _Delays:
         open_then = []
         while at >= 0 and self.latest[facts.core][at] > free:
             begin, end, other = spans[at]
-            if other[0] != key[0]:
+            if other != key:
                 open_then.append((begin, end))
             at -= 1
         for begin, end in reversed(open_then):
@@ -261,6 +270,34 @@ def _releases(
                 seen,
                 f"the workload says at least {ns(least)}",
             )
+
+
+def _released(
+    name: str, numbers: list[int], jobs: JobTimes, facts: Facts, whole: bool, tol: int
+) -> Iterator[Finding]:
+    """Releases by the ends of others, at once; ``whole``: the log has all events."""
+    for before, job in pairwise(numbers):
+        if job > before + 1 and whole:
+            seen = f"released behind job {before}"
+            yield _finding("release", (name, job), 0, 0, seen, "expected jobs in their order")
+    for job in numbers:
+        keys = [(of, job * facts.every) for of in facts.after]
+        if open_ := [key for key in keys if key not in jobs.complete]:
+            if whole or open_[0] in jobs.release:
+                seen = f"released before {_who(open_[0])} had ended"
+                yield _finding("release", (name, job), 0, 0, seen, "expected after it")
+            continue
+        last = max(keys, key=jobs.complete.__getitem__)
+        late = jobs.release[name, job] - jobs.complete[last]
+        if abs(late) > tol:
+            side = "after" if late > 0 else "before"
+            seen = f"released {ns(abs(late))} {side} the end of {_who(last)}"
+            yield _finding("release", (name, job), abs(late), 0, seen, "expected at its end")
+    following = numbers[-1] + 1 if numbers else 0
+    ends = [jobs.complete.get((of, following * facts.every)) for of in facts.after]
+    if None not in ends and (numbers or whole):  # its release is not in the log yet
+        since = max(end for end in ends if end is not None)
+        yield from _response((name, following), jobs.last - since, facts, tol, "at least ")
 
 
 def _segments(log: RunLog, expected: Expectations, tol: int) -> Iterator[Finding]:

@@ -18,12 +18,14 @@ from gpusched._support.arguments import Int64Array, flag, instance, integer, one
 from gpusched._support.saved import Frozen
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import named, plural, shown
-from gpusched.comparison.analyses import analyze, asked_way
+from gpusched.comparison.analyses import Triggered, analyze, asked_way, grouped
 from gpusched.comparison.deployments import deployment_of
-from gpusched.comparison.observations import deployed_machine
+from gpusched.comparison.observations import deployed_machine, replayed
+from gpusched.comparison.path_runs import PathRun
 from gpusched.comparison.response_table import times_of
 from gpusched.comparison.verdicts.premises import NotApplicable
 from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick
+from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.deploy.deployment import HIGHEST
 from gpusched.deploy.program_files import locks_of, refuse_program
 from gpusched.io.run_log import EVENTS, RunLog, read_run_log
@@ -32,11 +34,15 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
 from gpusched.model.views.derived_view import runs_on_cpu
+from gpusched.model.workload.links import groups_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CopyIn, CopyOut
 from gpusched.model.workload.time_units import Time, as_time, in_ticks, time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.rt.expectations import path_in_ns
 from gpusched.rt.kept_answer import Kept, kept
+from gpusched.rt.kept_paths import path_of_log
+from gpusched.rt.kept_rules import JobTimes
 from gpusched.simulate.run_results import percentile_of
 from gpusched.ways.way import OptionValue, Way
 
@@ -75,6 +81,8 @@ class Execution(Tabular, Frozen):
     ----------
     answer
         The answer whose deployment was executed.
+    workload
+        The program that was executed.
     log
         The log of its jobs, a ``gs.io.RunLog``. Times are those of the workload: what the monotonic
         clock said, divided by ``stretch``.
@@ -92,6 +100,7 @@ class Execution(Tabular, Frozen):
     """
 
     answer: WorkloadAnswer
+    workload: Workload
     log: RunLog
     realtime: bool
     cpus: tuple[int, ...]
@@ -133,6 +142,38 @@ class Execution(Tabular, Frozen):
         """
         found = [percentile_of(self.responses(task), q) for task in self.name]
         return times_of(found)
+
+    def path(self, path: str | int) -> PathRun:
+        """The times in ns of a path of the workload, by its name or its index.
+
+        A job reads at its start. Raises KeyError and IndexError for a path that does not exist.
+        """
+        workload = self.answer.workload
+        found = path_in_ns(workload.path(path), Fraction(workload.tick_ns))
+        return path_of_log(workload, found, self.log, JobTimes(self.log))
+
+    def replay(self) -> WorkloadRun:
+        """Simulate the program with the releases of this run, under the same deployment.
+
+        Timed jobs arrive and are released when they did here; the first arrival of a task without
+        offset is at 0. Its ends differ from those of the log by what the machine adds, for which
+        the platform may have latencies, unless that changes an order. Raises NotApplicable for ways
+        with a plan.
+        """
+        of, workload = self.log.of("release"), self.workload
+        tick, names = Fraction(workload.tick_ns), self.log.name
+        columns = (of.task.tolist(), of.value.tolist(), of.time.tolist())
+        rows: dict[str, list[tuple[int, int]]] = {name: [] for name in workload.names}
+        for task, arrival, woken in zip(*columns, strict=True):
+            if not workload[names[task]].after:
+                rows[names[task]].append((arrival, woken))
+        starts = [
+            row[0][0] - int(workload[name].offset * tick) for name, row in rows.items() if row
+        ]
+        origin = min(starts, default=0)
+        shifted = [[(a - origin, r - origin) for a, r in row] for row in rows.values()]
+        last = max((r for row in shifted for _, r in row), default=0)
+        return replayed(workload, self.answer, shifted, last + 1)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per task.
@@ -185,13 +226,16 @@ def execute(
     cores: Sequence[int] | None = None,
     realtime: bool | None = None,
     gpu: str = "standin",
+    seed: Any = 0,
+    triggered: Triggered = "apart",
     stop: Any = None,
     **options: OptionValue,
 ) -> Execution:
     """Run a workload for real under a way of sharing the GPU, and record its jobs.
 
     Each task is a thread on the CPU and with the priority that the answer has for it. It is
-    released at absolute instants, spends its CPU work as time of its own on a CPU, and launches its
+    released at absolute instants, up to its jitter later, or by the ends of the tasks before it,
+    spends its CPU work as time of its own on a CPU, and launches its
     copies and kernels on a stand-in for the GPU: the simulated GPU of ``gs.observe``, played by the
     clock. Locks, the server and the player of schedules are those of the runtime library, as in the
     programs of ``gs.recipe``.
@@ -226,6 +270,12 @@ def execute(
         Whether threads have SCHED_FIFO priorities. Default: where this process may set them.
     gpu
         "standin".
+    seed
+        Seed (an int, a ``SeedSequence`` or a ``Generator``) of the delays of releases, up to the
+        jitter of each task behind its arrivals, which are those of a run of ``gs.observe`` with
+        this seed. None: jobs are released at their arrivals.
+    triggered
+        As in ``gs.analyze``; an answer has its own.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -257,6 +307,8 @@ def execute(
     factor = integer(stretch, "stretch")
     if not 1 <= factor <= 10**6:
         raise ValueError(f"stretch: got {factor}, expected 1 to 1000000")
+    workload = grouped(workload, triggered)
+    key = None if seed is None else seed_key(seed)
     if isinstance(way, WorkloadAnswer):
         answer = way
         if options:
@@ -268,7 +320,8 @@ def execute(
             f"workload: got the tasks {shown(list(workload.names))}, expected those of the answer"
         )
     fixed = _may_have_priorities() if realtime is None else flag(realtime, "realtime")
-    return _Run(workload, answer, _end(workload, jobs, until), factor, cores, fixed).run(stop)
+    run = _Run(workload, answer, _end(workload, jobs, until), factor, cores, fixed, key)
+    return run.run(stop)
 
 
 def _end(workload: Workload, jobs: int | None, until: Time | None) -> int:
@@ -308,9 +361,10 @@ class _Run:
         stretch: int,
         cores: Sequence[int] | None,
         realtime: bool,
+        key: Any,
     ) -> None:
         self.workload, self.answer, self.end = workload, answer, end
-        self.stretch, self.realtime = stretch, realtime
+        self.stretch, self.realtime, self.key = stretch, realtime, key
         if answer.way in _REFUSED:
             raise NotApplicable(f"{answer.way}: {_REFUSED[answer.way]}")
         if cores is None:
@@ -352,6 +406,7 @@ class _Run:
             log = read_run_log(f"{folder}/log")
         return Execution(
             answer=self.answer,
+            workload=self.workload,
             log=_shrunk(log, self.stretch),
             realtime=self.realtime,
             cpus=self.cpus,
@@ -376,16 +431,21 @@ class _Run:
     def _opened(self, stop: Any) -> Any:
         """The machine in ns."""
         columns: dict[str, Any] = dict(self.model.columns)
+        grain = Fraction(self.workload._tick) * self.stretch
         numbers: dict[str, Any] = {**self.model.numbers, "timeslice": 1}
-        for key in ("period", "deadline", "offset", "item_time"):
+        numbers["grain"] = int(grain) if grain.denominator == 1 else 1
+        for key in ("period", "deadline", "offset", "jitter", "item_time"):
+            least = key not in ("offset", "jitter")
             whole = [int(time * self.length) for time in columns[key].tolist()]
-            columns[key] = np.array([max(one, key != "offset") for one in whole], np.int64)
+            columns[key] = np.array([max(one, least) for one in whole], np.int64)
+        if self.key is None:
+            columns["jitter"] = np.zeros_like(columns["jitter"])
         columns["item_least"] = columns["item_time"]
         return _core.machine_open(
             [(gpu._limits, gpu.sm_order) for gpu in self.model.gpus],
             **columns,
             **numbers,
-            key=seed_key(0),
+            key=seed_key(0) if self.key is None else self.key,
             index=0,
             runs=0,
             log_jobs=False,
@@ -444,7 +504,8 @@ class _Run:
         return math.ceil(Fraction(self.end * self.answer.grain, hyperperiod))
 
     def _jobs(self) -> list[int]:
-        """Jobs of each task: those released before the end, of a schedule whole hyperperiods."""
+        """Jobs of each task: those that arrive before the end, of a schedule whole hyperperiods,
+        and those that these release."""
         end, planned = self.end, dict[str, int]()
         schedule = self.answer.schedule if self.plan.played else None
         if schedule is not None:
@@ -454,10 +515,13 @@ class _Run:
                 name: cycles * tasks.hyperperiod // period
                 for name, period in zip(tasks.name, tasks.period.tolist(), strict=True)
             }
-        return [
-            planned.get(task.name, max(0, -(-(end - task.offset) // task.period)))
-            for task in self.workload
-        ]
+        found: dict[str, int] = {}
+        for task in (one for group in groups_of(self.workload.tasks).values() for one in group):
+            count = max(0, -(-(end - task.offset) // task.period))
+            if task.after:
+                count = min(-(-found[name] // task.every) for name in task.after)
+            found[task.name] = planned.get(task.name, count)
+        return [found[name] for name in self.workload.names]
 
     def _kernels(self) -> list[int]:
         """For each item of the machine, the number of the schedule's kernel that it belongs to.

@@ -1,6 +1,7 @@
 /* Player and server of the runtime on work that takes a given time; log, timer; refusals. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -486,6 +487,125 @@ static void loops(gs_rt_log_t *log)
     MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_ERR_VALUE && strstr(gs_rt_error(), "run") != NULL);
 }
 
+/* A stage of a pipeline: the releases and ends of its jobs. */
+typedef struct {
+    gs_rt_jobs_t loop;
+    int64_t release[200], end[200];
+    int count, status, wait_at;
+    bool wrong;
+    const _Atomic int *go;
+} stage_t;
+
+static int run_stage(void *arg, const gs_rt_job_t *job, int64_t *waited)
+{
+    (void)waited;
+    stage_t *stage = arg;
+    while (stage->go != NULL && stage->count == stage->wait_at && atomic_load(stage->go) == 0) {
+        sched_yield();
+    }
+    stage->wrong |= job->job != stage->count || gs_rt_now() < job->release ||
+                    job->deadline != job->release + stage->loop.deadline;
+    stage->release[stage->count] = job->release;
+    stage->end[stage->count++] = gs_rt_now();
+    return GS_RT_OK;
+}
+
+static int64_t delay_of(void *arg, int64_t job)
+{
+    (void)arg;
+    return job % 2 * MS;
+}
+
+static void *run_loop(void *arg)
+{
+    stage_t *stage = arg;
+    stage->status = gs_rt_jobs_run(&stage->loop);
+    return NULL;
+}
+
+static void run_stages(stage_t *stages, int count)
+{
+    pthread_t threads[4];
+    for (int k = 0; k < count; k++) {
+        pthread_create(&threads[k], NULL, run_loop, &stages[k]);
+    }
+    for (int k = 0; k < count; k++) {
+        pthread_join(threads[k], NULL);
+        MU_CHECK(!stages[k].wrong);
+    }
+}
+
+static void pipelines(void)
+{
+    static stage_t stages[4];
+    gs_rt_ends_t *ends[3];
+    for (int k = 0; k < 3; k++) {
+        MU_CHECK(gs_rt_ends_open(&ends[k]) == GS_RT_OK);
+    }
+    gs_rt_ends_t *const both[] = {ends[1], ends[2]};
+    int64_t first = gs_rt_now() + MS;
+    /* One task every ms, one that each of its jobs releases, one of every third, and one of both.
+     */
+    stages[0].loop = (gs_rt_jobs_t){.first = first, .period = MS, .jobs = 20, .ends = ends[0]};
+    stages[0].loop.delay = delay_of;
+    stages[1].loop = (gs_rt_jobs_t){.after = &ends[0], .afters = 1, .ends = ends[1]};
+    stages[2].loop = (gs_rt_jobs_t){.after = &ends[0], .afters = 1, .ends = ends[2], .jobs = 30};
+    stages[3].loop = (gs_rt_jobs_t){.after = both, .afters = 2, .every = 3, .jobs = 6};
+    for (int k = 0; k < 4; k++) {
+        stages[k].loop.arg = &stages[k];
+        stages[k].loop.run = run_stage;
+        stages[k].loop.deadline = 5 * MS + k;
+    }
+    run_stages(stages, 4);
+    MU_CHECK(stages[0].status == GS_RT_OK && stages[0].count == 20);
+    MU_CHECK(stages[1].status == GS_RT_STOPPED && stages[1].count == 20); /* no more releases */
+    MU_CHECK(stages[2].status == GS_RT_STOPPED && stages[2].count == 20);
+    MU_CHECK(stages[3].status == GS_RT_OK && stages[3].count == 6);
+    for (int k = 0; k < 20; k++) {
+        MU_CHECK(stages[0].release[k] == first + k * MS);
+        MU_CHECK(stages[0].end[k] >= first + k * MS + delay_of(NULL, k));
+        MU_CHECK(stages[1].release[k] >= stages[0].end[k]);
+        MU_CHECK(stages[1].release[k] == stages[2].release[k]);
+    }
+    for (int k = 0; k < 6; k++) {
+        MU_CHECK(stages[3].release[k] >= stages[1].end[3 * k]);
+        MU_CHECK(stages[3].release[k] >= stages[2].end[3 * k]);
+    }
+    for (int k = 0; k < 3; k++) {
+        gs_rt_ends_close(ends[k]);
+    }
+    gs_rt_ends_close(NULL);
+}
+
+/* A stage that waits until the one before it is ahead by more jobs than are kept. */
+static void far_behind(void)
+{
+    static stage_t stages[2];
+    static _Atomic int go;
+    gs_rt_ends_t *ends;
+    MU_CHECK(gs_rt_ends_open(&ends) == GS_RT_OK);
+    stages[0].loop = (gs_rt_jobs_t){.first = gs_rt_now(), .period = 1, .jobs = 150, .ends = ends};
+    stages[1].loop = (gs_rt_jobs_t){.after = &ends, .afters = 1};
+    for (int k = 0; k < 2; k++) {
+        stages[k].loop.arg = &stages[k];
+        stages[k].loop.run = run_stage;
+    }
+    stages[1].go = &go;
+    pthread_t behind;
+    pthread_create(&behind, NULL, run_loop, &stages[1]);
+    run_stages(stages, 1);
+    atomic_store(&go, 1);
+    pthread_join(behind, NULL);
+    MU_CHECK(stages[0].count == 150 && stages[1].status == GS_RT_ERR_FULL);
+    gs_rt_ends_close(ends);
+    gs_rt_jobs_t loop = {.run = run_stage, .afters = -1, .period = 1};
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_ERR_VALUE && strstr(gs_rt_error(), "got -1") != NULL);
+    loop.afters = 1;
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_ERR_VALUE && strstr(gs_rt_error(), "afters") != NULL);
+    loop = (gs_rt_jobs_t){.run = run_stage, .every = -7, .period = 1};
+    MU_CHECK(gs_rt_jobs_run(&loop) == GS_RT_ERR_VALUE && strstr(gs_rt_error(), "got -7") != NULL);
+}
+
 int main(void)
 {
     char path[64];
@@ -504,6 +624,8 @@ int main(void)
     serves(log);
     ticks();
     loops(log);
+    pipelines();
+    far_behind();
     gs_rt_log_close(log);
     logs(path);
     return MU_END();

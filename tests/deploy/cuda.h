@@ -2,11 +2,13 @@
  * that the stand-in driver does not have are made of those that it has. */
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #define CUDA_VERSION 13010
 
 typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUgreenCtx_st *CUgreenCtx;
@@ -58,8 +60,15 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *, unsigned *, const CUdevRes
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *, CUdevResource *, unsigned);
 CUresult cuGreenCtxCreate(CUgreenCtx *, CUdevResourceDesc, CUdevice, unsigned);
 CUresult cuGreenCtxStreamCreate(CUstream *, CUgreenCtx, unsigned, int);
+CUresult cuMemAlloc_v2(CUdeviceptr *, size_t);
+CUresult cuMemHostAlloc(void **, size_t, unsigned);
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr, const void *, size_t, CUstream);
+CUresult cuMemcpyDtoHAsync_v2(void *, CUdeviceptr, size_t, CUstream);
 void *standin_graph(int64_t);
 }
+#define cuMemAlloc cuMemAlloc_v2
+#define cuMemcpyHtoDAsync cuMemcpyHtoDAsync_v2
+#define cuMemcpyDtoHAsync cuMemcpyDtoHAsync_v2
 #define cuCtxPushCurrent cuCtxPushCurrent_v2
 #define cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.resources
+import json
 import os
 import random
 import re
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driver_declarations import header_folders
 from native import clean_environment
 from recipe_programs import WAYS, answer
 
@@ -24,6 +27,7 @@ from gpusched.model.gpus.mps_shares import SMs, client_sms
 PROGRAMS = 7 * len(WAYS)
 DATA = Path(__file__).parents[1] / "data"
 COMMANDS: dict[str, dict[str, Any]] = tomllib.loads((DATA / "commands.toml").read_text())
+VARIABLES: dict[str, Any] = COMMANDS.pop("variables")  # names, and where they are stated
 SCRIPTS = ("setup.sh", "undo.sh", "check.sh", "run.sh")
 HIGHEST = 48
 
@@ -343,6 +347,9 @@ def test_scripts_pass_shellcheck(seed: int, tmp_path: Path) -> None:
 # Sources ------------------------------------------------------------------------------------------
 
 
+SOURCES = ("mpcp", "pbs", "edf_serial", "one_stream", "green_contexts", "mps")
+
+
 def compiler() -> list[str]:
     cxx = shlex.split(os.environ.get("CXX", "c++"))
     if shutil.which(cxx[0]) is None:
@@ -362,13 +369,59 @@ def syntax(command: list[str], *arguments: str | Path) -> None:
 
 
 @pytest.mark.parametrize("cuda", [False, True], ids=["timers", "cuda"])
-@pytest.mark.parametrize(
-    "way", ["mpcp", "pbs", "edf_serial", "one_stream", "green_contexts", "mps"]
-)
+@pytest.mark.parametrize("way", SOURCES)
 def test_programs_compile(way: str, cuda: bool, tmp_path: Path) -> None:
     folder = folder_of(WAYS.index(way), tmp_path)
     more = ("-DGPUSCHED_CUDA", f"-I{Path(__file__).parent}") if cuda else ()
     syntax(compiler(), *more, folder / "main.cpp")
+
+
+@pytest.fixture
+def headers() -> list[Path]:
+    folders = header_folders()
+    if not folders:
+        pytest.skip("needs the cuda.h of CUDA 12.8 or later (GPUSCHED_CUDA_HEADERS, or a toolkit)")
+    return folders
+
+
+@pytest.mark.parametrize("way", [*SOURCES, "gpu_server", "stgm"])
+def test_programs_compile_with_the_headers_of_cuda(
+    way: str, headers: list[Path], tmp_path: Path
+) -> None:
+    folder = folder_of(WAYS.index(way), tmp_path)
+    for include in headers:
+        syntax(compiler(), "-DGPUSCHED_CUDA", "-isystem", include, folder / "main.cpp")
+
+
+def test_a_wrong_call_of_the_driver_does_not_compile(headers: list[Path], tmp_path: Path) -> None:
+    folder = folder_of(WAYS.index("green_contexts"), tmp_path)
+    source = (folder / "gpu.h").read_text()
+    for include in headers:
+        for call in ("&groups, rest", "CU_GREEN_CTX_DEFAULT_STREAM", "NON_BLOCKING, priority"):
+            assert call in source
+            (folder / "gpu.h").write_text(source.replace(call, "nullptr, nullptr"))
+            command = [*compiler(), "-fsyntax-only", "-DGPUSCHED_CUDA", "-isystem", str(include)]
+            done = subprocess.run(
+                [*command, str(folder / "main.cpp")], capture_output=True, env=clean_environment()
+            )
+            assert done.returncode != 0, call
+
+
+def test_functions_that_steps_name_are_in_the_headers(headers: list[Path]) -> None:
+    texts = [step.text for seed in range(len(WAYS)) for step in recipe(seed).steps]
+    named = {name for text in texts for name in re.findall(r"\bcu[A-Z]\w+", text)}
+    assert "cuGreenCtxCreate" in named
+    for include in headers:
+        header = (include / "cuda.h").read_text()
+        assert [name for name in sorted(named) if not re.search(rf"\b{name}\(", header)] == []
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_scripts_set_known_variables_only(seed: int) -> None:
+    scripts = "\n".join(text(recipe(seed), name) for name in SCRIPTS)
+    named = set(re.findall(r"\bCUDA_\w+", scripts))
+    assert {"CUDA_MODULE_LOADING", "CUDA_HOME"} <= named <= set(VARIABLES)
+    assert all(VARIABLES[name] for name in named)
 
 
 def test_numbers_of_all_programs_compile(tmp_path: Path) -> None:
@@ -453,8 +506,6 @@ def test_nothing_is_written_if_a_file_cannot_be(
     ],
 )
 def test_damaged_recipes_are_refused(change: tuple[str, Any], message: str, tmp_path: Path) -> None:
-    import json
-
     folder = folder_of(0, tmp_path)
     values = json.loads((folder / "recipe.json").read_text())
     values[change[0]] = change[1]
@@ -464,6 +515,58 @@ def test_damaged_recipes_are_refused(change: tuple[str, Any], message: str, tmp_
     (folder / "recipe.json").write_bytes(b"\xff{")
     with pytest.raises(ValueError, match=r"recipe.json: got UnicodeDecodeError, expected JSON"):
         gs.Recipe.load(folder)
+
+
+def schema() -> Any:
+    found = importlib.resources.files("gpusched.deploy") / "recipe.schema.json"
+    return json.loads(found.read_text("utf-8"))
+
+
+def test_the_schema_has_the_keys_that_are_read() -> None:
+    from gpusched.deploy import recipe as module
+
+    types = {str: "string", int: "integer", bool: "boolean", list: "array"}
+    for key, read in (("tasks", module._TASK_KEYS), ("steps", module._STEP_KEYS)):
+        items = schema()["properties"][key]["items"]
+        assert set(items["required"]) == set(items["properties"]) == set(read)
+        for name, kind in read.items():
+            stated = items["properties"][name]
+            assert stated.get("type") == types[kind] or stated["enum"] == list(module.KINDS)
+    written = recipe(0).document()
+    assert set(schema()["required"]) | {"gpusched"} == set(schema()["properties"]) == set(written)
+
+
+def test_the_schema_takes_what_is_written_and_what_is_read(tmp_path: Path) -> None:
+    """A document with one changed value is valid if, and only if, it is read."""
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator.check_schema(schema())
+    checker = jsonschema.Draft202012Validator(schema())
+    draw, seen = random.Random(5), {True: 0, False: 0}
+    for seed in range(len(WAYS)):
+        folder = folder_of(seed, tmp_path / str(seed))
+        whole = (folder / "recipe.json").read_text()
+        assert not list(checker.iter_errors(json.loads(whole)))
+        for _ in range(40):
+            document = json.loads(whole)
+            part, key = document, draw.choice([key for key in document if key != "gpusched"])
+            if key in ("tasks", "steps") and draw.random() < 0.8:
+                part = draw.choice(document[key])
+                key = draw.choice(list(part))
+            if draw.random() < 0.2:
+                del part[key]
+            else:
+                part[key] = draw.choice(["", "a", 1, -3, True, None, [], ["run.sh"], [3], {}, 1.5])
+            (folder / "recipe.json").write_text(json.dumps(document))
+            try:
+                gs.Recipe.load(folder)
+                read = True
+            except FileNotFoundError:
+                continue
+            except ValueError:
+                read = False
+            assert checker.is_valid(document) == read, (key, part.get(key))
+            seen[read] += 1
+    assert min(seen.values()) > 60, seen
 
 
 def simple(**more: Any) -> gs.Workload:
@@ -513,6 +616,17 @@ def test_other_refusals() -> None:
     long = gs.Workload([gs.Task("n" * 70, "20ms", [gs.Kernel("1ms", blocks=8, threads=64)])], "us")
     with pytest.raises(ValueError, match=r"got a name of 70 bytes, expected at most 63"):
         gs.recipe(gs.analyze(long, machine, "mpcp"))
+
+
+def test_tasks_of_other_processes_release_none() -> None:
+    kernel = gs.Kernel("1ms", blocks=8, threads=64)
+    tasks = [
+        gs.Task("a", "20ms", [kernel], process="x"),
+        gs.Task("b", segments=[kernel], after="a", process="y"),
+    ]
+    answer = gs.analyze(gs.Workload(tasks, tick="us"), gs.Platform("A100", cpus=2), "mpcp")
+    with pytest.raises(ValueError, match=r"^b: got a task that a of another process releases, exp"):
+        gs.recipe(answer)
 
 
 def test_copies_are_stated_as_they_are_counted() -> None:

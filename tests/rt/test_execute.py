@@ -285,6 +285,195 @@ def test_the_command(tmp_path: Path) -> None:
     assert "stretch: got 0" in refused(tmp_path, *given, "--way", "mpcp", "--stretch", 0)
 
 
+# Pipelines
+
+EXAMPLES = Path(__file__).parents[2] / "notebooks"
+
+
+@pytest.mark.parametrize("way", ["one_stream", "mpcp", "gpu_server"])
+def test_the_lidar_example_keeps_its_paths(way: str) -> None:
+    """Ten sweeps of the lidar, from the point to the brake, in a second."""
+    workload = gs.Workload.load(EXAMPLES / "lidar_to_brake.toml")
+    answer = gs.analyze(workload, gs.Platform("AGX Orin", cpus=2), way)
+    assert answer.accepted
+    for _ in range(ATTEMPTS):
+        run = executed(answer, until="1s")
+        exact(run)
+        found = run.kept(tolerance=ALLOWED)
+        assert [len(path) >= 5 for path in found.paths] == [True] * 3
+        if found.kept:
+            break
+    else:
+        if not run.realtime or run.delay > QUIET:
+            pytest.skip(f"this machine was busy: {found}")
+        pytest.fail(str(found), pytrace=False)
+    for path, bound in zip(found.paths, found.path_bound.tolist(), strict=True):
+        least = {
+            "obstacle to brake": 100 + 94,
+            "traffic light to brake": 30,
+            "cloud to objects": 51,
+        }
+        assert least[path.path.name] * MS <= (path.largest or 0) <= bound + 6 * ALLOWED
+        assert run.path(path.path.name) == path
+    with pytest.raises(KeyError):
+        run.path("nosuch")
+
+
+def released(run: gs.rt.Execution, name: str) -> dict[int, int]:
+    """Instants at which the jobs of a task say that they were released."""
+    of = run.log.of("release")
+    mine = of.task == run.log.name.index(name)
+    return dict(zip(of.job[mine].tolist(), of.value[mine].tolist(), strict=True))
+
+
+def ended(run: gs.rt.Execution, name: str) -> dict[int, int]:
+    of = run.log.of("complete")
+    mine = of.task == run.log.name.index(name)
+    return dict(zip(of.job[mine].tolist(), of.time[mine].tolist(), strict=True))
+
+
+def chain(*, jitter: str = "0us", kernel: str = "10ms") -> gs.Workload:
+    part = gs.Kernel(kernel, blocks=16, threads=64)
+    tasks = [
+        gs.Task("frame", "100ms", [gs.CPU("1ms")], jitter=jitter, offset="5ms"),
+        gs.Task("net", segments=[part, gs.CPU("1ms")], after="frame"),
+        gs.Task("side", segments=[gs.CPU("2ms")], after="frame"),
+        gs.Task("both", segments=[gs.CPU("1ms")], after=["net", "side"], every=2),
+        gs.Task("act", "50ms", [gs.CPU("1ms")], reads="net"),
+    ]
+    paths = [
+        gs.Path("frame to act", ["frame", "net", "act"]),
+        gs.Path("both", ["frame", "net", "both"]),
+    ]
+    return gs.Workload(tasks, tick="us", paths=paths)
+
+
+@pytest.mark.parametrize(
+    "way", ["streams", "one_stream", "mpcp", "fmlp_plus", "gpu_server", "stgm"]
+)
+@pytest.mark.parametrize("stretch", [1, 2])
+def test_jobs_are_released_by_the_ends_of_others(way: str, stretch: int) -> None:
+    platform = gs.Platform("Pascal 5 SM" if way == "stgm" else "AGX Orin", cpus=2)
+    run = gs.rt.execute(chain(), platform, way, until="300ms", stretch=stretch)
+    ends = {name: ended(run, name) for name in run.name}
+    assert [len(ends[name]) for name in run.name] == [3, 3, 3, 2, 6]
+    assert released(run, "net") == released(run, "side") == ends["frame"]
+    later = {job: max(ends["net"][2 * job], ends["side"][2 * job]) for job in range(2)}
+    assert released(run, "both") == later
+    assert run.responses("net").min() >= 11 * MS - 1
+    found = run.kept(tolerance="1000s")
+    assert not rules_of(found) & (ORDER | {"release", "phase"}), found
+    assert found.paths[1].jobs.tolist() == [[0, 0, 0], [2, 2, 1]]
+
+
+def test_releases_have_the_jitter_of_a_simulation() -> None:
+    """The same seed gives the delays that ``gs.observe`` draws."""
+    workload = chain(jitter="30ms")
+    answer = gs.analyze(workload, MACHINE.replace(cpus=2), "mpcp")
+    run = executed(answer, until="500ms", seed=7)
+    seen = gs.observe(workload, answer.platform, "mpcp", until="500ms", seed=7)
+    assert isinstance(seen.detail, gs.simulate.MachineRun)
+    jobs = seen.detail.jobs
+    drawn = ((jobs.release - jobs.arrival)[jobs.task == 0] // seen.grain * 1000).tolist()
+    of = run.log.of("release")
+    woken = (of.time - of.value)[of.task == 0]
+    assert len(drawn) == 5 and max(drawn) - min(drawn) > 5 * MS
+    late = woken - np.array(drawn)
+    assert late.min() >= 0
+    arrivals = np.diff(of.value[of.task == 0])
+    assert arrivals.tolist() == [100 * MS] * 4
+    if late.max() > ALLOWED:
+        pytest.skip("this machine was busy")
+    assert "release jitter" not in rules_of(run.kept(tolerance=ALLOWED))
+    soon = executed(answer, jobs=2, seed=None).log.of("release")
+    assert ((soon.time - soon.value)[soon.task == 0] < min(drawn)).all()
+
+
+def test_a_stage_that_takes_longer_exceeds_the_path() -> None:
+    """The stand-in takes its time exactly, so that no tolerance below it hides the fault."""
+    answer = gs.analyze(chain(), MACHINE.replace(cpus=2), "streams")
+    assert answer.accepted
+    run = gs.rt.execute(chain(kernel="60ms"), answer.platform, answer, jobs=3)
+    rules = rules_of(run.kept(tolerance=10 * MS))
+    assert {"path", "response"} <= rules
+    assert "both: latency " in run.kept().why("both") and not rules & {"release", "phase"}
+
+
+def test_links_that_the_core_refuses(tmp_path: Path) -> None:
+    from gpusched.rt.real_runs import _Run
+
+    for change, text in (
+        ({"jobs": [3, 4, 3, 2, 6]}, r"jobs\[1\]: got 4, expected at most as many as the tasks"),
+        ({"jobs": [3, 3, 3, 3, 6]}, r"jobs\[3\]: got 3"),
+        ({"sharing": 3, "cycles": 1}, r"after\[0\]: got 0, expected none with a plan"),
+    ):
+        answer = gs.analyze(chain(), MACHINE.replace(cpus=2), "mpcp")
+        run = _Run(answer.workload, answer, 300_000, 1, None, realtime=False, key=None)
+        arguments = {**run._arguments(), "plan": "", "stop": None, **change}
+        with pytest.raises(ValueError, match=text):
+            run._opened(None).execute(str(tmp_path / "log"), run.workload.names, **arguments)
+
+
+def test_one_thread_for_a_group() -> None:
+    workload = chain()
+    run = gs.rt.execute(workload, MACHINE.replace(cpus=2), "mpcp", until="200ms", triggered="one")
+    assert run.name == workload.in_one_thread().names and len(run.name) == 2
+    exact(run)
+
+
+REPLAYED = tuple(way for way in WAYS if way not in ("edf_parallel", "pbs", "edf_serial"))
+
+
+def differences(run: gs.rt.Execution) -> list[int]:
+    """By how many ns each job ended later than in the simulation of its releases."""
+    seen = run.replay()
+    first = run.workload[0]
+    of = run.log.of("release")
+    row = run.log.name.index(first.name)
+    origin = int(of.value[of.task == row][0]) - first.offset * 1000
+    found = []
+    for task, job, end in zip(*(x.tolist() for x in (seen.task, seen.job, seen.end)), strict=True):
+        found.append(ended(run, run.workload.names[task])[job] - origin - end * 1000)
+    assert len(found) == int((run.log.kind == run.log.of("complete").kind[0]).sum())
+    return found
+
+
+@pytest.mark.parametrize("way", REPLAYED)
+def test_a_run_agrees_with_the_simulation_of_its_releases(way: str) -> None:
+    """The stand-in and the simulator have the same rules; the machine adds little."""
+    found = answer_of(way, 3)  # the stand-in has no launch latency of its own
+    answer = gs.analyze(found.workload, found.platform.replace(launch_latency=0), way)
+    for _ in range(ATTEMPTS):
+        run = executed(answer, jobs=2)
+        late = differences(run)
+        assert min(late) > -2_000 or max(late) > ALLOWED  # ends are rounded up to us
+        if max(late) <= ALLOWED:
+            return
+    if not run.realtime or run.delay > QUIET:
+        pytest.skip("this machine was busy")
+    pytest.fail(f"{max(late)} ns later than simulated", pytrace=False)
+
+
+def test_a_pipeline_agrees_with_the_simulation_of_its_releases() -> None:
+    platform = MACHINE.replace(cpus=2, launch_latency=0)
+    answer = gs.analyze(chain(jitter="30ms"), platform, "mpcp")
+    for _ in range(ATTEMPTS):
+        run = executed(answer, until="300ms", seed=3)
+        late = differences(run)
+        if max(late) <= ALLOWED:
+            path = run.replay().path("both")
+            assert path.jobs.tolist() == run.path("both").jobs.tolist()
+            assert abs((path.largest or 0) * 1000 - (run.path("both").largest or 0)) <= ALLOWED
+            return
+    pytest.skip("this machine was busy")
+
+
+def test_a_plan_is_not_replayed() -> None:
+    answer = answer_of("pbs", 0)
+    with pytest.raises(gs.NotApplicable, match="pbs: got given releases, expected a way without"):
+        executed(answer, jobs=1).replay()
+
+
 def held() -> tuple[int, int, int]:
     """Threads, open files and shared memory of this process."""
     shared = [name for name in os.listdir("/dev/shm") if name.startswith(f"gpusched-{os.getpid()}")]
@@ -364,7 +553,7 @@ def opened() -> tuple[Any, dict[str, Any]]:
     from gpusched.rt.real_runs import _Run
 
     answer = gs.analyze(tasks_of(), MACHINE, "mpcp")
-    run = _Run(answer.workload, answer, 10**5, 1, None, realtime=False)
+    run = _Run(answer.workload, answer, 10**5, 1, None, realtime=False, key=None)
     return run._opened(None), {**run._arguments(), "plan": "", "stop": None}
 
 

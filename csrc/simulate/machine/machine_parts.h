@@ -58,6 +58,10 @@ int64_t gs_simulate_machine_actual(const gs_simulate_machine_state_t *self, int6
 /* Calls: machine_calls.c. */
 void gs_simulate_machine_call(gs_simulate_machine_state_t *self, int64_t job, int64_t item);
 
+/* Ticks from the arrival to the release of a job, drawn: machine_threads.c. */
+int64_t gs_simulate_machine_delay(const gs_simulate_machine_state_t *self, int64_t i,
+                                  int64_t number);
+
 /* Operations of the devices: machine_operations.c. */
 int gs_simulate_machine_make_devices(gs_simulate_machine_state_t *self);
 bool gs_simulate_machine_arrive(gs_simulate_machine_state_t *self);

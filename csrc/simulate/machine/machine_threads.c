@@ -478,17 +478,23 @@ bool gs_simulate_machine_dispatch(gs_simulate_machine_state_t *self)
 
 /* Releases --------------------------------------------------------------------------------- */
 
-/* Up to `most` ticks, a multiple of the grain, drawn for a job. */
+/* Up to `most` ticks, a multiple of the grain, drawn for job `number` of task i. */
 static int64_t drawn(const gs_simulate_machine_state_t *self, int64_t i, uint64_t purpose,
-                     int64_t most)
+                     int64_t number, int64_t most)
 {
     const gs_simulate_machine_model_t *m = self->model;
     if (most < m->grain) {
         return 0;
     }
     uint64_t bits = gs_rng_at(self->release_seed, (uint64_t)m->drawn_as[i]);
-    bits = gs_rng_at(gs_rng_at(bits, purpose), (uint64_t)self->number[i]);
+    bits = gs_rng_at(gs_rng_at(bits, purpose), (uint64_t)number);
     return (int64_t)gs_rng_scale(bits, (uint64_t)(most / m->grain) + 1) * m->grain;
+}
+
+int64_t gs_simulate_machine_delay(const gs_simulate_machine_state_t *self, int64_t i,
+                                  int64_t number)
+{
+    return drawn(self, i, 1, number, self->model->jitter[i]);
 }
 
 /* Enters the release of a task's next job, if there is one. `least`: not before it. */
@@ -504,7 +510,7 @@ static int plan_release(gs_simulate_machine_state_t *self, int64_t i, int64_t le
         self->arrival[i] = m->arrival[k];
         release = m->release[k];
     } else {
-        release = self->arrival[i] + drawn(self, i, 1, m->jitter[i]);
+        release = self->arrival[i] + gs_simulate_machine_delay(self, i, self->number[i]);
         release = release < least ? least : release;
     }
     return release < m->until ? gs_heap_push(&self->releases, self->ctx, release, i) : GS_OK;
@@ -578,7 +584,7 @@ static void release(gs_simulate_machine_state_t *self, int32_t i)
     }
     self->number[i]++;
     if (!sent) {
-        self->arrival[i] += period + drawn(self, i, 2, gap);
+        self->arrival[i] += period + drawn(self, i, 2, self->number[i], gap);
         gs_simulate_machine_fail(self, plan_release(self, i, self->now));
     }
 }

@@ -3,10 +3,11 @@
 //     main LOG PROCESS JOBS START [dry]
 //
 // PROCESS: tasks of this process, or all; "create" only makes the log and prints a START, the first
-// release in ns of CLOCK_MONOTONIC (0: soon). JOBS: of each task. dry: cores and priorities stay as
-// they are. tasks.h has the numbers, work.h the work.
+// release in ns of CLOCK_MONOTONIC (0: soon). JOBS: of each task, or those that others release.
+// dry: cores and priorities stay as they are. tasks.h has the numbers, work.h the work.
 #include <gpusched/rt.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,7 +25,9 @@ static std::vector<gs_rt_lock_t *> locks;
 static std::mutex submitting; // of the one stream
 static gpu_stream_t one_stream;
 static bool dry;
-static int64_t origin; // of all releases
+static int64_t origin;                 // of all releases
+static gs_rt_ends_t *ends[TASK_COUNT]; // of tasks that release others
+static std::atomic<bool> gave_up;      // a task, before its first job
 
 struct Segment {
     int task, phase;
@@ -130,36 +133,61 @@ static int run_job(void *arg, const gs_rt_job_t *job, int64_t *)
     return GS_RT_OK;
 }
 
+static int is_over(void *)
+{
+    return gave_up;
+}
+
+// Stream, first run, lock, core and priority of a thread; false for an error.
+static bool open_thread(int index, Thread *self)
+{
+    const Task &task = TASKS[index];
+    if (task.uses_gpu) {
+        if (gpu_enter() < 0) {
+            return false;
+        }
+        if (SHARING != ONE_STREAM &&
+            gpu_open_stream(task.stream_priority, task.group, &self->stream) < 0) {
+            return false;
+        }
+        if (prepare(index, self->stream) < 0) {
+            return false;
+        }
+        if (task.lock >= 0) {
+            self->lock = locks[static_cast<size_t>(task.lock)];
+        }
+    }
+    if ((!dry && gs_rt_thread(task.cpu, task.fifo) < 0) ||
+        (self->lock != nullptr &&
+         gs_rt_lock_join(self->lock, task.urgency, dry || BOOSTED ? 0 : task.ceiling, &self->slot) <
+             0)) {
+        std::fprintf(stderr, "%s: %s\n", task.name, gs_rt_error());
+        return false;
+    }
+    return true;
+}
+
 static void run_task(int index, int64_t jobs, int64_t first, bool *failed)
 {
     const Task &task = TASKS[index];
     Thread self = {index, one_stream, {}, nullptr, -1};
-    *failed = true;
-    if (task.uses_gpu) {
-        if (gpu_enter() < 0) {
-            return;
-        }
-        if (SHARING != ONE_STREAM &&
-            gpu_open_stream(task.stream_priority, task.group, &self.stream) < 0) {
-            return;
-        }
-        if (prepare(index, self.stream) < 0) {
-            return;
-        }
-        if (task.lock >= 0) {
-            self.lock = locks[static_cast<size_t>(task.lock)];
-        }
-    }
-    if ((!dry && gs_rt_thread(task.cpu, task.fifo) < 0) ||
-        (self.lock != nullptr &&
-         gs_rt_lock_join(self.lock, task.urgency, dry || BOOSTED ? 0 : task.ceiling, &self.slot) <
-             0)) {
-        std::fprintf(stderr, "%s: %s\n", task.name, gs_rt_error());
+    *failed = !open_thread(index, &self);
+    if (*failed) {
+        gave_up = true;
         return;
     }
-    gs_rt_jobs_t loop = jobs_of(index, first, jobs, logged);
+    std::vector<gs_rt_ends_t *> before;
+    for (int k = 0; k < task.afters; k++) {
+        before.push_back(ends[AFTER[task.first_after + k]]);
+    }
+    gs_rt_jobs_t loop = jobs_of(index, first, before.empty() ? jobs : 0, logged);
     loop.arg = &self;
     loop.run = run_job;
+    loop.stopped = is_over;
+    loop.ends = ends[index];
+    loop.after = before.data();
+    loop.afters = task.afters;
+    loop.every = task.every;
     *failed = jobs > 0 && gs_rt_jobs_run(&loop) < 0;
     if (self.lock != nullptr) {
         gs_rt_lock_leave(self.lock, self.slot);
@@ -182,6 +210,14 @@ static bool open_log(const char *path, bool create)
 
 static bool open_sharing(bool user)
 {
+    for (const Task &task : TASKS) {
+        for (int k = 0; k < task.afters; k++) {
+            gs_rt_ends_t *&of = ends[AFTER[task.first_after + k]];
+            if (of == nullptr && gs_rt_ends_open(&of) < 0) {
+                return false;
+            }
+        }
+    }
     for (int k = 0; user && k < LOCKS; k++) {
         const std::string name = "/gpusched-" + std::to_string(k);
         gs_rt_lock_options_t options{};
@@ -272,6 +308,9 @@ int main(int count, char **arguments)
     }
     if (all) {
         remove_locks();
+    }
+    for (gs_rt_ends_t *of : ends) {
+        gs_rt_ends_close(of);
     }
     gs_rt_log_close(logged);
     return any;

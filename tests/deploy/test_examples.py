@@ -1,0 +1,264 @@
+"""Examples of programs under a recipe: built with stand-ins for what they need, run, and their logs
+compared with answers."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import standin
+from native import clean_environment
+from test_recipe_runs import CORES, HERE, LOOSE, SECONDS, TOLERANCE, run, run_any, workload
+from test_recipes import compiler, headers, syntax
+
+import gpusched as gs
+
+__all__ = ["headers"]  # a fixture
+
+EXAMPLES = Path(__file__).parents[2] / "notebooks" / "examples"
+STUB = HERE / "stub"
+MS = 10**6
+
+pytestmark = [
+    pytest.mark.skipif(bool(os.environ.get("GPUSCHED_SANITIZE")), reason="links what pip installs"),
+    pytest.mark.skipif(
+        not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+        reason="needs two CPUs of Linux",
+    ),
+]
+
+
+def answer(way: str) -> gs.WorkloadAnswer:
+    found = gs.analyze(workload(way), gs.Platform("AGX Orin", cpus=1, launch_latency="10us"), way)
+    assert found.accepted or found.conditional
+    return found
+
+
+def built(source: str, name: str, way: str, folder: Path, *, cuda: bool = True) -> Path:
+    """The program of an example in the folder of a recipe, under the name of what it replaces."""
+    gs.recipe(answer(way), cores=CORES).save(folder)
+    (folder / name).write_text((EXAMPLES / source).read_text())
+    library = standin.build()
+    more = ["-DGPUSCHED_CUDA", str(library), f"-Wl,-rpath,{library.parent}"] if cuda else []
+    command = [*compiler(), f"-I{STUB}", f"-I{HERE}", str(folder / "main.cpp")]
+    run([*command, "-o", str(folder / "main"), *shlex.split(gs.rt.libs()), *more], folder)
+    return folder / "main"
+
+
+def kept(way: str, folder: Path, tolerance: int) -> gs.Kept:
+    log = gs.io.read_run_log(folder / "run.gslog")
+    return gs.kept(answer(way), log, tolerance=tolerance)
+
+
+def spans(folder: Path) -> dict[str, list[int]]:
+    """Lengths of GPU segments in a log, by task."""
+    log = gs.io.read_run_log(folder / "run.gslog")
+    found: dict[str, list[int]] = {}
+    pairs = log.spans("submit", "gpu_end")
+    for task, start, end in zip(
+        *(pairs[key].tolist() for key in ("task", "start", "end")), strict=True
+    ):
+        found.setdefault(log.name[task], []).append(end - start)
+    return found
+
+
+@pytest.mark.parametrize("way", ["mpcp", "priority_streams", "gpu_server", "pbs"])
+def test_tensorrt(way: str, tmp_path: Path) -> None:
+    """Engines of 4 ms in a program of each kind: their copies and kernels are on the stand-in."""
+    folder = tmp_path / "deploy"
+    main = built("tensorrt_work.h", "work.h", way, folder)
+    command = [str(main), "run.gslog", "all", "2", "0"]
+    missing = run_any(command, folder)
+    assert missing.returncode != 0 and ".engine: expected an engine" in missing.stderr
+    for name in workload(way).names:
+        (folder / f"{name}.engine").write_text(str(4 * MS))
+    tolerance = TOLERANCE
+    if run_any(command, folder).returncode != 0:
+        run([*command, "dry"], folder)
+        tolerance = LOOSE
+    found = kept(way, folder, tolerance)
+    if not found.kept:  # others may use this machine
+        found = kept(way, folder, LOOSE)
+    assert found.kept and found.jobs.min() >= 1, found
+    lengths = spans(folder)
+    if way != "pbs":
+        assert set(lengths) == set(workload(way).names)
+        assert min(map(min, lengths.values())) >= 4 * MS
+
+
+@pytest.mark.parametrize("way", ["mpcp", "fmlp_plus", "streams"])
+@pytest.mark.parametrize("cuda", [False, True], ids=["timers", "cuda"])
+def test_a_ros_node(way: str, cuda: bool, tmp_path: Path) -> None:
+    folder = tmp_path / "deploy"
+    main = built("ros_node.cpp", "main.cpp", way, folder, cuda=cuda)
+    command, tolerance = [str(main), "run.gslog"], TOLERANCE
+    if run_any(command, folder).returncode != 0:
+        run([*command, "dry"], folder)
+        tolerance = LOOSE
+    found = kept(way, folder, tolerance)
+    if not found.kept:  # others may use this machine
+        found = kept(way, folder, LOOSE)
+    assert found.kept and found.jobs.tolist() == [4, 2, 2], found
+    if not cuda:  # the work of the recipe takes four fifths of its time
+        assert min(min(one) for one in spans(folder).values()) >= 8 * MS * 4 // 5
+
+
+@pytest.mark.parametrize(
+    ("source", "name"), [("tensorrt_work.h", "work.h"), ("ros_node.cpp", "main.cpp")]
+)
+def test_examples_compile_with_the_headers_of_cuda(
+    source: str, name: str, headers: list[Path], tmp_path: Path
+) -> None:
+    gs.recipe(answer("mpcp"), cores=CORES).save(tmp_path / "deploy")
+    (tmp_path / "deploy" / name).write_text((EXAMPLES / source).read_text())
+    for include in headers:
+        more = ["-DGPUSCHED_CUDA", f"-I{STUB}", "-isystem", include]
+        syntax(compiler(), *more, tmp_path / "deploy" / "main.cpp")
+
+
+def test_a_ros_node_for_another_way_does_not_compile(tmp_path: Path) -> None:
+    gs.recipe(answer("gpu_server"), cores=CORES).save(tmp_path / "deploy")
+    source = tmp_path / "deploy" / "main.cpp"
+    source.write_text((EXAMPLES / "ros_node.cpp").read_text())
+    command = [*compiler(), f"-I{STUB}", "-fsyntax-only", str(source)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=clean_environment(), timeout=SECONDS
+    )
+    assert done.returncode != 0 and "streams, or one lock" in done.stderr
+
+
+class Stream:
+    """A stream of the fake PyTorch: work that takes 4 ms, behind what is in it."""
+
+    current: Stream | None = None
+
+    def __init__(self, priority: int = 0) -> None:
+        self.priority, self.ends, self.count = priority, 0, 0
+
+    def enqueue(self) -> None:
+        self.ends = max(self.ends, time.monotonic_ns()) + 4 * MS
+        self.count += 1
+
+    def synchronize(self) -> None:
+        time.sleep(max(0, self.ends - time.monotonic_ns()) / 1e9)
+
+
+class Event:
+    def __init__(self, blocking: bool = False) -> None:
+        assert blocking
+
+    def record(self, stream: Stream) -> None:
+        self.stream = stream
+
+    def synchronize(self) -> None:
+        self.stream.synchronize()
+
+
+def fake_torch(streams: list[Stream], local: Any) -> ModuleType:
+    """The parts of PyTorch that the example uses."""
+
+    @contextlib.contextmanager
+    def stream(one: Stream) -> Any:
+        local.stream = one
+        yield
+        del local.stream
+
+    @contextlib.contextmanager
+    def graph(of: Any, stream: Stream) -> Any:
+        of.captured = True
+        yield
+
+    def new_stream(priority: int) -> Stream:
+        streams.append(Stream(priority))
+        return streams[-1]
+
+    class Graph:
+        captured = False
+
+        def replay(self) -> None:
+            assert self.captured
+            local.stream.enqueue()
+
+    class Tensor:
+        def copy_(self, other: Any, non_blocking: bool) -> None:
+            assert non_blocking and other.pinned and local.stream is not None
+
+        pinned = False
+
+        def pin_memory(self) -> Tensor:
+            self.pinned = True
+            return self
+
+    class Module:
+        def cuda(self) -> Module:
+            return self
+
+        eval = cuda
+
+        def __call__(self, given: Tensor) -> Tensor:
+            return given
+
+    torch: Any = ModuleType("torch")
+    torch.cuda = SimpleNamespace(
+        Stream=new_stream, Event=Event, stream=stream, graph=graph, CUDAGraph=Graph
+    )
+    torch.nn = SimpleNamespace(Linear=lambda *_: Module())
+    torch.zeros = lambda *_, **__: Tensor()
+    torch.no_grad = contextlib.nullcontext
+    found: ModuleType = torch
+    return found
+
+
+def example(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    monkeypatch.setitem(sys.modules, "torch", None)  # its import fails
+    module = example("pytorch_tasks")
+    way = "priority_streams"
+    recipe = gs.recipe(answer(way), cores=CORES)
+    recipe.save(tmp_path / "deploy")
+    with pytest.raises(ImportError):
+        module.main(str(tmp_path / "deploy"), 1)
+    streams: list[Stream] = []
+    monkeypatch.setitem(sys.modules, "torch", fake_torch(streams, threading.local()))
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        os, "sched_setscheduler", lambda _, policy, given: seen.append((policy, given[0]))
+    )
+    module.main(str(tmp_path / "deploy"), 2)
+    found = kept(way, tmp_path / "deploy", LOOSE)
+    assert found.kept and found.jobs.tolist() == [2, 2, 2], found
+    assert found.response.min() >= 4 * MS
+    assert [one.priority for one in streams] == [row["stream_priority"] for row in recipe.tasks]
+    assert [one.count for one in streams] == [2, 2, 2]
+    fifo = sorted(row["fifo"] for row in recipe.tasks)
+    assert sorted(priority for _, priority in seen) == fifo
+    gs.recipe(answer("mpcp"), cores=CORES).save(tmp_path / "other")
+    with pytest.raises(SystemExit, match=r"mpcp .*: expected streams or priority_streams"):
+        module.main(str(tmp_path / "other"), 1)
+
+
+def test_the_recipe_and_the_guide_lead_to_the_examples() -> None:
+    steps = "".join(step.text for step in gs.recipe(answer("mpcp"), cores=CORES).steps)
+    assert "/tree/main/notebooks/examples" in steps
+    page = (EXAMPLES.parent / "guide" / "deploying.md").read_text()
+    for path in EXAMPLES.iterdir():
+        if path.is_file():
+            assert f"(../examples/{path.name})" in page
