@@ -65,9 +65,10 @@ from gpusched.comparison.verdicts.premises import (
 from gpusched.comparison.verdicts.readings import under_all_readings
 from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, takes_options, whole_program
 from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.model.batch_rows import rows_of
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.kernel_chains import KernelChains, rows_of
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.views.derived_view import CPUS_APART, BatchView, ChainBatchView, View
 from gpusched.model.views.kernel_view import MOST_CUT
 from gpusched.model.workload.platforms import ON_PLATFORM, Platform
