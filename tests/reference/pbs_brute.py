@@ -45,7 +45,7 @@ def held_back(needs, done):
     )
 
 
-def _moves(release, next_arrival, deadline, completion, idling, needs, t, done):
+def _moves(release, next_arrival, deadline, completion, idling, t, done, needs=None):
     """All (end, mask, executed) that follow state (t, done) without a miss; mask 0 is waiting."""
     n = len(release)
     oldest = [r[k] if k < len(r) else None for r, k in zip(release, done, strict=True)]
@@ -94,7 +94,7 @@ def _explore(period, deadline, completion, offset, idling, t, done, needs=None):
                 path = path[1]
             return frames[::-1]
         for end, mask, after in _moves(
-            release, next_arrival, deadline, completion, idling, needs, t, done
+            release, next_arrival, deadline, completion, idling, t, done, needs
         ):
             if (end, after) not in seen:
                 seen.add((end, after))
@@ -143,7 +143,7 @@ def goes_on(period, deadline, completion, offset=None, idling=False, needs=None)
         after[state] = set()
         later = instants[bisect_right(instants, t)]
         for end, _, executed in _moves(
-            release, lambda _, later=later: later, deadline, completion, idling, needs, t, done
+            release, lambda _, later=later: later, deadline, completion, idling, t, done, needs
         ):
             while end >= steady + horizon:
                 end -= horizon
