@@ -66,6 +66,16 @@ int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
     return status == GS_OK && tasks->chained != 0 ? check_chains(ctx, tasks) : status;
 }
 
+int gs_periodic_tasks_refuse_precedence(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
+{
+    if (tasks->needs != NULL) {
+        return gs_fail(ctx, GS_ERR_VALUE, "needs", -1, tasks->n, "tasks that need no others");
+    }
+    return tasks->chained == 0
+               ? GS_OK
+               : gs_fail(ctx, GS_ERR_VALUE, "chained", -1, tasks->chained, "tasks of one kernel");
+}
+
 int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
 {
     for (int32_t i = 0; i < tasks->n; i++) {

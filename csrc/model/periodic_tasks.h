@@ -39,6 +39,9 @@ int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
 /* The same without a limit on n. */
 int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
 
+/* Refuses rows that wait for others, for methods that take each alone. */
+int gs_periodic_tasks_refuse_precedence(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
+
 /* Least common multiple of the periods. GS_ERR_OVERFLOW when it is GS_NEVER / 2 or more (row: the
  * task whose period made it so). */
 int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
