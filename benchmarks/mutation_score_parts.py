@@ -84,7 +84,10 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             *("prices", "pbs_agreement", "search", "batch_list", "chains", "faults_pbs"),
             *("boundaries", "faults_many"),
         ),
-        ("test_search_stages.py", "test_search.py", "test_policy.py", "test_pbs_chains.py"),
+        (
+            *("test_search_stages.py", "test_search.py", "test_policy.py", "test_pbs_chains.py"),
+            "test_needs.py",
+        ),
     ),
     "pbs/graph": (
         ("graph", "pbs_agreement", "faults_pbs"),
@@ -102,7 +105,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "pbs/proof": (
         ("proof", "pbs_agreement", "chains"),
-        ("test_certificates.py", "test_pbs_chains.py"),
+        ("test_certificates.py", "test_pbs_chains.py", "test_needs.py"),
     ),
     "support": ((), ("test_host_stacks.py", "test_threads.py")),
     "simulate": (("warps", "row_text"), ("test_warps.py", "test_run_results.py")),

@@ -5,6 +5,7 @@ Import the package with ``import gpusched as gs``. Inputs:
     gs.GPU, gs.occupancy, gs.place    a GPU, blocks per SM, placement of blocks on SMs
     gs.KernelTasks, gs.BatchTable     periodic kernels, and completion times of batches of them
                                       (gs.BatchFunction for more than 24 tasks)
+    gs.KernelChains, gs.KernelGraph   jobs of several kernels; kernels that wait for others
     gs.HostTasks                      tasks with alternating CPU and GPU segments
     gs.Programs                       tasks with CPU work, copies and kernels in any order
     gs.Launches                       kernels and copies in streams, as launched by programs
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from gpusched.model.gpus.mps_shares import SMs as SMs
     from gpusched.model.host_tasks import HostTasks as HostTasks
     from gpusched.model.kernel_chains import KernelChains as KernelChains
+    from gpusched.model.kernel_graph import KernelGraph as KernelGraph
     from gpusched.model.kernel_tasks import KernelTasks as KernelTasks
     from gpusched.model.launches import Launches as Launches
     from gpusched.model.programs import Programs as Programs
@@ -159,6 +161,7 @@ _MEMBERS = {
     "GPU": "model.gpu",
     "HostTasks": "model.host_tasks",
     "KernelChains": "model.kernel_chains",
+    "KernelGraph": "model.kernel_graph",
     "KernelTasks": "model.kernel_tasks",
     "Launches": "model.launches",
     "Path": "model.workload.path",

@@ -305,7 +305,7 @@ def place(
 
 def schedule_replay(
     period: _In, deadline: _In, offset: _In, completion: _In, start: _In, end: _In, batch: _In, *,
-    idling: bool, cycle_from: int = 0, cycle_length: int = 0, chained: _In | None = None
+    idling: bool, cycle_from: int = 0, cycle_length: int = 0, precedence: _In | None = None
 ) -> tuple[int, int, int, int]: ...
 
 # py_batch_function.c
@@ -353,7 +353,7 @@ def pbs_partition(
 
 def policy_open(
     period: _In, deadline: _In, offset: _In, completion: _In, begin: _In, first: _In, last: _In, *,
-    chained: _In | None = None
+    precedence: _In | None = None
 ) -> Policy: ...
 
 # py_proof.c
@@ -370,24 +370,25 @@ def pbs_proof_states(
     period: _In, deadline: _In, offset: _In, completion: _In, *, subset: _In | None, window: _In,
     prices: _In, scale: _In, start: _In, pending: _In, latest: _In, span_begin: _In,
     span_first: _In, span_last: _In, idling: bool, repeating: bool, stop: _Stop,
-    chained: _In | None = None
+    precedence: _In | None = None
 ) -> tuple[int, int, int, int]: ...
 
 # py_search.c
 
 def pbs_endless(
     period: _In, deadline: _In, offset: _In, completion: _In, undecided: _In | None, *,
-    idling: bool, states: int, bytes: int, seconds: float, stop: _Stop, chained: _In | None = None
+    idling: bool, states: int, bytes: int, seconds: float, stop: _Stop,
+    precedence: _In | None = None
 ) -> tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]: ...
 def pbs_search(
     period: _In, deadline: _In, offset: _In, completion: _In, undecided: _In | None, *,
     idling: bool, thorough: bool, policy: bool, policy_limit: int, states: int, bytes: int,
-    seconds: float, stop: _Stop, proof: bool = False, skip: int = 0, chained: _In | None = None
+    seconds: float, stop: _Stop, proof: bool = False, skip: int = 0, precedence: _In | None = None
 ) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None, dict[str, Any] | None,
     tuple[_Ints, _Ints, _Ints] | None]: ...
 def pbs_edf(
     period: _In, deadline: _In, offset: _In, completion: _In, *, parallel: bool, bytes: int,
-    seconds: float, stop: _Stop, chained: _In | None = None
+    seconds: float, stop: _Stop, precedence: _In | None = None
 ) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
 
 # py_fifo.c

@@ -131,7 +131,7 @@ ARGUMENTS: dict[str, Any] = {
     "busy": True,
     "bytes": 1 << 20,
     "capacity": 256,
-    "chained": np.array([0]),
+    "chained": 0,
     "channel": np.array([[0, 0]]),
     "channel_ended": True,
     "channels": 1,
@@ -242,6 +242,7 @@ ARGUMENTS: dict[str, Any] = {
     "policy": 0,
     "policy_limit": 1000,
     "position": 17,
+    "precedence": np.zeros((1, 3), np.int64),
     "prices": np.array([1, 2, 2]),
     "priority": np.array([[0, -1, 0]]),
     "profiles": np.array([[10**6, 6 * 10**5, 4 * 10**5], [10**6, 10**6, 10**6]]),
@@ -397,7 +398,7 @@ def arguments(name: str) -> dict[str, Any]:
     values = ARGUMENTS | {"limits": gpu._limits}
     if name == "oracle_by_placement":
         shape = {"blocks": [[4, 4, 4]], "threads": [[32] * 3], "regs": [[8] * 3], "smem": [[0] * 3]}
-        values |= {key: np.array(value) for key, value in shape.items()} | {"chained": 0}
+        values |= {key: np.array(value) for key, value in shape.items()}
     if name == "rules_check":
         kernels = ([0, 1], [0, 3], [0, 3], [32, 64], [8, 0], [0, 9], [0, -1], [0, 0])
         blocks = ([0, 0, 1], [1, 0, 0], [0, 1, 2], [0, 0, 4], [9, 8, 7])

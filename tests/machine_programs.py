@@ -131,10 +131,12 @@ def halves(rng: Random, names: list[str], sms: int) -> dict[tuple[str, ...], int
 def frames(rng: Random, workload: gs.Workload) -> list[tuple[int, int, list[tuple[int, int, int]]]]:
     """A table of all kernels of the hyperperiod, roughly in the order of releases."""
     rows = []
-    for i, task in enumerate(workload):
+    behind: dict[str, int] = {}
+    for i, task in enumerate(workload):  # those that others release, behind these
+        behind[task.name] = max([task.offset, *(behind[name] + 4 for name in task.after)])
         count = sum(one.repeat for one in task.kernels)
         for job in range(workload.hyperperiod // task.period):
-            start = task.offset + job * task.period
+            start = behind[task.name] + job * task.period
             rows += [(start + rng.random() + k, i, job, k) for k in range(count)]
     rows.sort(key=lambda row: row[0] + (0 if rng.random() < 0.8 else rng.randint(-5, 5)))
     table, at = [], 0
@@ -251,7 +253,7 @@ def random_program(way: str, seed: int) -> MachineProgram:
     if way == "container":
         options["server_period"] = rng.randint(1, 12)
         options["server_budget"] = rng.randint(1, options["server_period"])
-    if rng.random() < 0.35 and way not in ("pbs", "edf_parallel"):
+    if rng.random() < 0.35:
         workload = linked(rng, workload)
     if way == "edf_serial":
         options["tails"] = [rng.choice((0, 0, rng.randint(0, 20))) for _ in range(n)]

@@ -292,7 +292,7 @@ static int play_frames(player_t *self)
     return status;
 }
 
-/* The pending task with the earliest deadline, of chains a current kernel, as a batch. */
+/* The pending task with the earliest deadline that waits for no other, as a batch. */
 static uint32_t most_urgent(const player_t *self, const int64_t *pending)
 {
     const gs_periodic_tasks_t *tasks = &self->play->tasks;

@@ -19,13 +19,61 @@ static int check_chains(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
     return GS_OK;
 }
 
+static int check_needs(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
+{
+    if (tasks->chained != 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "chained", -1, tasks->chained, "no chains beside needs");
+    }
+    for (int32_t i = 0; i < tasks->n; i++) {
+        int64_t needs = tasks->needs[i];
+        if (needs < 0 || needs >> tasks->n != 0) {
+            return gs_fail(ctx, GS_ERR_VALUE, "needs", i, needs, "a bit mask of rows");
+        }
+        for (uint32_t rest = (uint32_t)needs; rest != 0; rest &= rest - 1) {
+            int32_t p = __builtin_ctz(rest);
+            if (tasks->period[p] != tasks->period[i] ||
+                gs_periodic_tasks_offset(tasks, p) != gs_periodic_tasks_offset(tasks, i) ||
+                tasks->deadline[p] > tasks->deadline[i]) {
+                return gs_fail(ctx, GS_ERR_VALUE, "needs", i, needs,
+                               "rows of the same period and offset and no longer deadlines");
+            }
+        }
+    }
+    /* Rows whose needs are met come off until none is left. */
+    uint32_t left = (uint32_t)((UINT64_C(1) << tasks->n) - 1), before = 0;
+    while (left != 0) {
+        if (left == before) {
+            int32_t i = __builtin_ctz(left);
+            return gs_fail(ctx, GS_ERR_VALUE, "needs", i, tasks->needs[i], "no cycle of rows");
+        }
+        before = left;
+        for (int32_t i = 0; i < tasks->n; i++) {
+            left &= (tasks->needs[i] & left) == 0 ? ~(UINT32_C(1) << i) : UINT32_MAX;
+        }
+    }
+    return GS_OK;
+}
+
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
 {
     if (tasks->n < 1 || tasks->n > GS_PERIODIC_TASKS_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "1 to 24 tasks");
     }
     int status = gs_periodic_tasks_check_times(ctx, tasks);
+    if (status == GS_OK && tasks->needs != NULL) {
+        return check_needs(ctx, tasks);
+    }
     return status == GS_OK && tasks->chained != 0 ? check_chains(ctx, tasks) : status;
+}
+
+int gs_periodic_tasks_refuse_precedence(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
+{
+    if (tasks->needs != NULL) {
+        return gs_fail(ctx, GS_ERR_VALUE, "needs", -1, tasks->n, "tasks that need no others");
+    }
+    return tasks->chained == 0
+               ? GS_OK
+               : gs_fail(ctx, GS_ERR_VALUE, "chained", -1, tasks->chained, "tasks of one kernel");
 }
 
 int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
@@ -82,6 +130,11 @@ int64_t gs_periodic_tasks_hyperperiod_or_never(const gs_periodic_tasks_t *tasks)
     return h;
 }
 
+static uint32_t needs_of(const gs_periodic_tasks_t *tasks, int32_t i)
+{
+    return tasks->needs == NULL ? 0 : (uint32_t)tasks->needs[i];
+}
+
 bool gs_periodic_tasks_is_ordered(const gs_periodic_tasks_t *tasks, const int64_t *done)
 {
     for (int32_t i = 0; i < tasks->n; i++) {
@@ -89,6 +142,11 @@ bool gs_periodic_tasks_is_ordered(const gs_periodic_tasks_t *tasks, const int64_
         bool falls = (tasks->chained >> i & 1) == 0 || done[i] >= done[i + 1];
         if (!falls || done[i] - last > 1) {
             return false;
+        }
+        for (uint32_t rest = needs_of(tasks, i); rest != 0; rest &= rest - 1) {
+            if (done[__builtin_ctz(rest)] < done[i]) {
+                return false;
+            }
         }
     }
     return true;
@@ -101,6 +159,9 @@ uint32_t gs_periodic_tasks_held_back(const gs_periodic_tasks_t *tasks, const int
         bool first = i == 0 || (tasks->chained >> (i - 1) & 1) == 0;
         bool waits = first ? done[i] != done[gs_periodic_tasks_last_kernel(tasks, i)]
                            : done[i] >= done[i - 1];
+        for (uint32_t rest = needs_of(tasks, i); rest != 0; rest &= rest - 1) {
+            waits = waits || done[__builtin_ctz(rest)] <= done[i];
+        }
         held |= waits ? UINT32_C(1) << i : 0;
     }
     return held;

@@ -6,6 +6,11 @@
  * kernels, neighbours in the order in which they run, with the period, deadline and offset of the
  * task. A kernel starts once the one before it in its job has ended, and the first one once the job
  * before it has ended.
+ *
+ * More generally a row may *need* others of its period and offset: its job starts once their jobs
+ * of the same number have ended. Its deadline, too, counts from the arrival that they share, and is
+ * no shorter than theirs, so that the job that is due first is never one that waits. Jobs of
+ * different numbers do not wait for each other.
  */
 #ifndef GS_MODEL_PERIODIC_TASKS_H
 #define GS_MODEL_PERIODIC_TASKS_H
@@ -21,15 +26,21 @@ typedef struct {
     const int64_t *deadline; /* relative */
     const int64_t *offset;   /* of the first release; NULL: all 0 */
     uint32_t chained;        /* bit i: row i + 1 is the next kernel of the jobs of row i */
+    const int64_t *needs;    /* masks of the rows that each row needs; NULL: none do. Not with
+                                chains */
 } gs_periodic_tasks_t;
 
 /* Refuses n outside 1..GS_PERIODIC_TASKS_MAX, a period or deadline below 1, an offset below 0,
- * a period or offset + deadline of GS_NEVER / 2 or more, and chains that do not end within the rows
- * or whose rows differ in their times. */
+ * a period or offset + deadline of GS_NEVER / 2 or more, chains that do not end within the rows
+ * or whose rows differ in their times, and needs of other rows than those above, in a cycle, or
+ * beside chains. */
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
 
 /* The same without a limit on n. */
 int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
+
+/* Refuses rows that wait for others, for methods that take each alone. */
+int gs_periodic_tasks_refuse_precedence(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
 
 /* Least common multiple of the periods. GS_ERR_OVERFLOW when it is GS_NEVER / 2 or more (row: the
  * task whose period made it so). */
@@ -53,10 +64,16 @@ static inline int32_t gs_periodic_tasks_last_kernel(const gs_periodic_tasks_t *t
     return i;
 }
 
-/* The rows that wait for another kernel of their chain; done: jobs run by each row. */
+/* Whether some row waits for others. */
+static inline bool gs_periodic_tasks_has_precedence(const gs_periodic_tasks_t *tasks)
+{
+    return tasks->chained != 0 || tasks->needs != NULL;
+}
+
+/* The rows that wait for others; done: jobs run by each row. */
 uint32_t gs_periodic_tasks_held_back(const gs_periodic_tasks_t *tasks, const int64_t *done);
 
-/* Whether rows have run these numbers of jobs in the order of the chains. */
+/* Whether rows can have run these numbers of jobs without one that had to wait. */
 bool gs_periodic_tasks_is_ordered(const gs_periodic_tasks_t *tasks, const int64_t *done);
 
 /* Number of jobs of a task released before an instant. */

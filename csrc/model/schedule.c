@@ -83,7 +83,7 @@ static int start_replay(player_t *self, gs_context_t *ctx, const gs_periodic_tas
     return GS_OK;
 }
 
-/* The kernels of chains that wait for another one. */
+/* The tasks that wait for others. */
 static uint32_t held_back(const player_t *self)
 {
     int64_t done[GS_PERIODIC_TASKS_MAX];
@@ -109,7 +109,7 @@ static int play_frame(player_t *self, const gs_schedule_frame_t *frame, int64_t 
         frame->end != frame->start + self->table->completion[frame->batch]) {
         return verdict(result, GS_SCHEDULE_REPLAY_LENGTH, f, -1, frame->end);
     }
-    uint32_t held = tasks->chained == 0 ? 0 : held_back(self);
+    uint32_t held = gs_periodic_tasks_has_precedence(tasks) ? held_back(self) : 0;
     for (int32_t i = 0; i < tasks->n; i++) {
         progress_t *p = &self->progress[i];
         /* The GPU may be idle up to the next release, not longer. */

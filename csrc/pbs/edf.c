@@ -15,8 +15,7 @@ static void set_oldest(oldest_t *oldest, const gs_periodic_tasks_t *tasks, int32
     oldest->deadline = release < hyperperiod ? release + tasks->deadline[i] : GS_NEVER;
 }
 
-/* Keeps the tasks of an order that do not wait for another kernel of their chain; returns their
- * number. */
+/* Keeps the tasks of an order that do not wait for others; returns their number. */
 static int32_t keep_current(const oldest_t *oldest, const gs_periodic_tasks_t *tasks,
                             int32_t *order, int32_t ready)
 {
@@ -49,7 +48,7 @@ static uint32_t choose(const oldest_t *oldest, const gs_periodic_tasks_t *tasks,
             order[j] = i;
         }
     }
-    if (tasks->chained != 0) {
+    if (gs_periodic_tasks_has_precedence(tasks)) {
         ready = keep_current(oldest, tasks, order, ready);
     }
     uint32_t batch = 0;

@@ -5,7 +5,7 @@
 
 /* Latest starts of the classes of one interval, by what is left when a sequence of batches ends.
  *
- * Where at most one job of a task is pending and tasks are not chains. In the interval I_k the
+ * Where at most one job of a task is pending and no row waits for others. In the interval I_k the
  * deadlines of the pending jobs do not depend on the class, and nothing arrives. So batches that
  * end within the interval and by all these deadlines may run in any order, and those that run the
  * tasks of a set S take at least P(S), the time of its cheapest partition. Let e be the earliest
@@ -364,7 +364,7 @@ static int64_t latest_start(const gs_pbs_latest_start_t *self, gs_pbs_transition
     const gs_pbs_problem_t *p = self->problem;
     int64_t k = transitions->k;
     uint32_t left = gs_pbs_problem_left(p, class_index);
-    if (p->tasks.chained != 0 && !gs_pbs_problem_is_ordered(p, class_index)) {
+    if (gs_periodic_tasks_has_precedence(&p->tasks) && !gs_pbs_problem_is_ordered(p, class_index)) {
         return GS_PBS_LATEST_DEAD; /* no state has this class */
     }
     if (k + 1 < p->intervals) {

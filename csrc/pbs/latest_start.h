@@ -42,7 +42,7 @@ static inline int64_t gs_pbs_latest_start_at(const gs_pbs_latest_start_t *self, 
 /* Whether the latest starts of a problem are found row by row, which takes less time and memory. */
 static inline bool gs_pbs_latest_start_row_applies(const gs_pbs_problem_t *problem)
 {
-    return problem->simple && problem->tasks.chained == 0;
+    return problem->simple && !gs_periodic_tasks_has_precedence(&problem->tasks);
 }
 
 #endif

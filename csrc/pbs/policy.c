@@ -12,7 +12,8 @@ int64_t gs_pbs_policy_class(const gs_pbs_problem_t *problem, const int64_t *pend
         }
         class_index += pending[i] * problem->stride[i];
     }
-    if (problem->tasks.chained != 0 && !gs_pbs_problem_is_ordered(problem, class_index)) {
+    if (gs_periodic_tasks_has_precedence(&problem->tasks) &&
+        !gs_pbs_problem_is_ordered(problem, class_index)) {
         return -1;
     }
     return class_index;

@@ -237,7 +237,8 @@ static void count_done(const gs_pbs_problem_t *self, int64_t class_index, int64_
 uint32_t gs_pbs_problem_current(const gs_pbs_problem_t *self, int64_t class_index)
 {
     uint32_t left = gs_pbs_problem_left(self, class_index);
-    if (self->simple) { /* a kernel is not current while the one before it is left */
+    if (self->simple && self->tasks.needs == NULL) {
+        /* a kernel is not current while the one before it is left */
         return left & ~((left & self->tasks.chained) << 1);
     }
     int64_t done[GS_PERIODIC_TASKS_MAX];

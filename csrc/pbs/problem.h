@@ -14,7 +14,8 @@
  * all of them: a class says which kernels are *left*. Only one of them is *current*, the first of
  * the oldest job of its task, and only current kernels start. All other rules are those of tasks of
  * one kernel: a kernel that is left and not in a batch must be able to end after it, so the batch
- * of any kernel but the last one ends before the job is due.
+ * of any kernel but the last one ends before the job is due. Of rows that need others those are
+ * current whose oldest job waits for none.
  *
  * An *infinite-horizon* problem is about all jobs, not only those of [0, H). From the greatest
  * offset on the arrivals repeat, so one hyperperiod of intervals represents all later ones. The
@@ -88,11 +89,12 @@ static inline uint32_t gs_pbs_problem_left(const gs_pbs_problem_t *self, int64_t
 /* The same, of chains only the current kernels: the members of any batch. */
 static inline uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index)
 {
-    return self->tasks.chained == 0 ? gs_pbs_problem_left(self, class_index)
-                                    : gs_pbs_problem_current(self, class_index);
+    return gs_periodic_tasks_has_precedence(&self->tasks)
+               ? gs_pbs_problem_current(self, class_index)
+               : gs_pbs_problem_left(self, class_index);
 }
 
-/* Whether the kernels left in a class are those of chains that run in order. */
+/* Whether the jobs left in a class are those of rows that ran in order. */
 bool gs_pbs_problem_is_ordered(const gs_pbs_problem_t *self, int64_t class_index);
 
 /* The absolute deadline of the oldest pending job of a task in I_k, given the class; of its next

@@ -304,7 +304,9 @@ static int try_groups(gs_pbs_reductions_t *self, gs_context_t *ctx,
                       const gs_pbs_reductions_groups_t *groups)
 {
     bool found;
-    if (self->problem.tasks->chained != 0) { /* kernels that run one after the other are no group */
+    /* Rows of which one waits for the other are no group, nor are two groups that wait for each
+     * other. */
+    if (gs_periodic_tasks_has_precedence(self->problem.tasks)) {
         return GS_OK;
     }
     self->groups++;

@@ -3,7 +3,7 @@
 
 void gs_pbs_subset_init(gs_pbs_subset_t *self)
 {
-    self->tasks = (gs_periodic_tasks_t){0, self->period, self->deadline, self->offset, 0};
+    self->tasks = (gs_periodic_tasks_t){0, self->period, self->deadline, self->offset, 0, NULL};
 }
 
 void gs_pbs_subset_add(gs_pbs_subset_t *self, const gs_periodic_tasks_t *tasks, int32_t i)

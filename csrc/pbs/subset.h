@@ -7,7 +7,8 @@
 
 #include "model/periodic_tasks.h"
 
-/* Some of the tasks, at most GS_PERIODIC_TASKS_MAX, with columns of their own; without chains. */
+/* Some of the tasks, at most GS_PERIODIC_TASKS_MAX, with columns of their own; none waits for
+ * others. */
 typedef struct {
     int64_t period[GS_PERIODIC_TASKS_MAX];
     int64_t deadline[GS_PERIODIC_TASKS_MAX];

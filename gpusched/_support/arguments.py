@@ -115,6 +115,8 @@ def instance(value: Any, kind: type | tuple[type, ...], name: str, hint: str = "
 
 def _holder(value: Any, kinds: tuple[type, ...]) -> str:
     """Hint to the field of a view or a replay that has what is expected."""
+    if getattr(value, "_WHOLE", False):  # its fields alone say less than it does
+        return ""
     for field in getattr(type(value), "__dataclass_fields__", ()):
         if isinstance(getattr(value, field, None), kinds):
             return f"its .{field}"

@@ -65,10 +65,13 @@ from gpusched.comparison.verdicts.premises import (
 from gpusched.comparison.verdicts.readings import under_all_readings
 from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, takes_options, whole_program
 from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.model.batch_rows import rows_of
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.kernel_chains import KernelChains, rows_of
+from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_graph import KernelGraph
 from gpusched.model.views.derived_view import CPUS_APART, BatchView, ChainBatchView, View
+from gpusched.model.views.graph_view import GraphBatchView
 from gpusched.model.views.kernel_view import MOST_CUT
 from gpusched.model.workload.platforms import ON_PLATFORM, Platform
 from gpusched.model.workload.time_units import as_time, in_ticks
@@ -540,7 +543,7 @@ def _units_of(workload: Workload, view: View[Any]) -> dict[str, tuple[int, ...]]
     """Numbers of kernels in the units of batches, of the tasks that have units of several."""
     if isinstance(view, ChainBatchView):
         found = dict(zip(view.tasks.name, view.units, strict=True))
-    elif isinstance(view, BatchView):
+    elif isinstance(view, (BatchView, GraphBatchView)):
         names = view.tasks.name
         found = {n: (sum(kernel.repeat for kernel in workload[n].kernels),) for n in names}
     else:
@@ -808,6 +811,14 @@ def _search(models: DerivedModels, way: Way, request: Request, options: dict[str
     """
     if request.plan is not None:
         return _replayed(models, request, request.plan)
+    if any(task.after for task in models.workload):
+        _refuse_table(len(models.gpu_users()), request)
+        if options.get("method") == "graph":
+            raise ValueError(
+                "method: got 'graph', expected 'interval' with tasks that release others"
+            )
+        linked = models.graph_batches(request.gaps, stop=request.stop)
+        return _searched(linked, request, options)
     kernels = _kernels(models)
     if not models.has_chains() or options.get("method") == "graph":
         return _searched(_batches(models, request), request, options)
@@ -833,7 +844,7 @@ def _search(models: DerivedModels, way: Way, request: Request, options: dict[str
 
 
 def _searched(
-    view: BatchView | ChainBatchView,
+    view: BatchView | ChainBatchView | GraphBatchView,
     request: Request,
     options: dict[str, Any],
     said: tuple[str, ...] = (),
@@ -849,8 +860,10 @@ def _replayed(models: DerivedModels, request: Request, kept: WorkloadAnswer) -> 
     """A plan under other models, in its order; ValueError where a deadline is then missed."""
     detail, plan = kept.detail, kept.schedule
     assert isinstance(detail, pbs.Search) and plan is not None
-    view: BatchView | ChainBatchView
-    if isinstance(plan.tasks, KernelChains):
+    view: BatchView | ChainBatchView | GraphBatchView
+    if isinstance(plan.tasks, KernelGraph):
+        view = models.graph_batches(request.gaps, stop=request.stop)
+    elif isinstance(plan.tasks, KernelChains):
         whole = rows_of(plan.tasks).n == _kernels(models)
         chains: Literal["keep", "cut"] = "keep" if whole else "cut"
         view = models.chain_batches(request.gaps, chains=chains, stop=request.stop)

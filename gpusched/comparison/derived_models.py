@@ -47,6 +47,7 @@ from gpusched.model.views.derived_view import (
     runs_on_cpu,
     uses_engine,
 )
+from gpusched.model.views.graph_view import GraphBatchView, arriving, graph_view
 from gpusched.model.views.launch_calls import (
     calls_are_free,
     explicit_calls,
@@ -301,6 +302,17 @@ class DerivedModels:
             ("batches", gaps, waits),
             lambda: self.workload.batches(self.platform, gaps=gaps, waits=waits, stop=stop),
         )
+
+    def graph_batches(self, gaps: Gaps, *, stop: Any = None) -> GraphBatchView:
+        """Jobs as units, of tasks of which some release others, and their batches."""
+
+        def make() -> GraphBatchView:
+            arrive = arriving(self.workload)
+            waits = self._copies_wait
+            view = arrive.batches(self.platform, gaps=gaps, waits=waits, stop=stop)
+            return graph_view(self.workload, view, self.text)
+
+        return self.once(("graph_batches", gaps, self._copies_wait), make)
 
     def chain_batches(
         self, gaps: Gaps, *, chains: Literal["keep", "cut"] = "keep", stop: Any = None

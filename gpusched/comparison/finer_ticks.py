@@ -217,7 +217,7 @@ def _needed(
     found: list[Fraction] = []
     tasks = workload.tasks
     if sharing.waits:
-        source, _ = workload._source(platform).with_copy_waits()
+        source, _ = workload._source(platform, triggers=True).with_copy_waits()
         tasks = source.tasks
     for task, row in zip(tasks, rows, strict=True):
         for timed in row:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpusched._support.text import clip, named
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.pbs.edf import Edf
@@ -21,7 +20,7 @@ __all__ = ["rate_notes", "refuse_unsettled", "stays_within"]
 _MANY = 100  # periods in a hyperperiod that is worth a note
 
 
-def stays_within(tasks: KernelTasks | KernelChains) -> bool:
+def stays_within(tasks: BatchTasks) -> bool:
     """Whether every job ends, in time or late, before the next release of its task can occur.
 
     Then the jobs of one hyperperiod end before those of the next are released, and the schedule

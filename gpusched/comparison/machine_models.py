@@ -28,7 +28,7 @@ from gpusched.model.gpu import GPU
 from gpusched.model.gpus.copy_engines import CopyEngines, engine_directions, engines_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms
 from gpusched.model.host_segments import deadline_ranks
-from gpusched.model.views.derived_view import given_to_all, refuse_triggers, runs_on_cpu
+from gpusched.model.views.derived_view import given_to_all, runs_on_cpu
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.periodic_task import Launches, Task
 from gpusched.model.workload.platforms import Platform, process_of_each
@@ -527,8 +527,6 @@ def machine_model(
     columns |= _frame_columns(workload, table)
     columns |= _release_columns(workload, releases, until)
     columns |= _given_columns(programs, times)
-    if played.rule == "frames":
-        refuse_triggers(workload)
     columns |= _link_columns(workload)
     columns["item_least"] = _least_times(columns, low)
     columns |= _knot_columns(programs, columns, spreads)

@@ -20,7 +20,7 @@ from gpusched.model.task_sets import TaskSet, unless_derived
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KernelChains", "chained_of", "rows_of"]
+__all__ = ["KernelChains"]
 
 _OF_TASK = ("period", "deadline", "offset", "priority")
 _OF_KERNEL = ("block_time", "blocks", "threads", "latency", "regs", "smem")
@@ -340,13 +340,3 @@ class KernelChains(TaskSet):
         )
         note = f"<p>and {self.n - _ROWS} more tasks</p>" if self.n > _ROWS else ""
         return f"<table>{TICKS}<tr><th></th>{head}</tr>{rows}</table>{note}"
-
-
-def rows_of(tasks: KernelTasks | KernelChains) -> KernelTasks:
-    """Rows of batches: the tasks themselves, or the kernels of chains."""
-    return tasks.rows if isinstance(tasks, KernelChains) else tasks
-
-
-def chained_of(tasks: KernelTasks | KernelChains) -> Int64Array | None:
-    """Chains of the rows as the core takes them, one mask per set; None for tasks."""
-    return tasks._chained() if isinstance(tasks, KernelChains) else None

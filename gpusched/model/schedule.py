@@ -28,11 +28,11 @@ from gpusched._support.arguments import (
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import shown
 from gpusched.model.batch_function import REPLAY_RULES, BatchFunction, as_masks, replay
+from gpusched.model.batch_rows import BATCH_TASKS, BatchTasks, precedence_of, rows_of
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of
 from gpusched.model.jobs import Jobs, KernelRuns
-from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
-from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.kernel_chains import KernelChains
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ class Schedule(NoArray, Tabular):
         than 32 tasks. The frame runs the oldest job of each of these tasks that was not executed
         yet. For chains, the bits are kernels: bit j is row j of ``tasks.rows``.
     tasks
-        The task set: `KernelTasks`, or `KernelChains`.
+        The task set: `KernelTasks`, `KernelChains` or a `KernelGraph`.
     table
         The batch table or function that the schedule was made with; `validate` and the submission
         orders use it.
@@ -130,7 +130,7 @@ class Schedule(NoArray, Tabular):
     start: Int64Array
     end: Int64Array
     batch: npt.NDArray[np.uint32] | npt.NDArray[np.uint64]
-    tasks: KernelTasks | KernelChains
+    tasks: BatchTasks
     table: BatchTable | BatchFunction | None
     idling: bool
     cycle: tuple[int, int] | None
@@ -142,14 +142,14 @@ class Schedule(NoArray, Tabular):
         start: npt.ArrayLike,
         end: npt.ArrayLike,
         batch: npt.ArrayLike,
-        tasks: KernelTasks | KernelChains,
+        tasks: BatchTasks,
         table: BatchTable | BatchFunction | None = None,
         idling: bool = False,
         cycle: tuple[int, int] | None = None,
         tick: int | None = None,
         overhead: int = 0,
     ) -> None:
-        instance(tasks, (KernelTasks, KernelChains), "tasks")
+        instance(tasks, BATCH_TASKS, "tasks")
         if table is not None and not isinstance(table, BatchFunction):
             instance(table, BatchTable, "table", "or None")
         if tasks.is_stack:
@@ -157,7 +157,7 @@ class Schedule(NoArray, Tabular):
         if table is not None and table.is_stack:
             raise ValueError("table: got a stack, expected one table")
         count = rows_of(tasks).n
-        unit = "tasks" if isinstance(tasks, KernelTasks) else "kernels"
+        unit = "kernels" if isinstance(tasks, KernelChains) else "tasks"
         if table is not None and table.n != count:
             raise ValueError(f"table: got one of {table.n} {unit}, expected {count} as in the set")
         columns: dict[str, npt.NDArray[Any]] = {
@@ -232,7 +232,7 @@ class Schedule(NoArray, Tabular):
     def members(self, frame: int) -> tuple[int, ...]:
         """Tasks of a frame, in the order in which their kernels must be submitted."""
         rows = self._order(int(self.batch[position(frame, len(self), "frame")]))
-        if isinstance(self.tasks, KernelTasks):
+        if not isinstance(self.tasks, KernelChains):
             return rows
         return tuple(int(self.tasks.places[0][row]) for row in rows)
 
@@ -277,7 +277,7 @@ class Schedule(NoArray, Tabular):
         the last.
         """
         runs = self.runs()
-        if isinstance(self.tasks, KernelTasks):
+        if not isinstance(self.tasks, KernelChains):
             return Jobs(*(getattr(runs, name) for name in Jobs.COLUMNS))
         last = np.flatnonzero(runs.kernel == self.tasks.kernels[runs.task] - 1)
         first = np.flatnonzero(runs.kernel == 0)
@@ -345,7 +345,7 @@ class Schedule(NoArray, Tabular):
         start, end = self.start * count, self.end * count
         return Schedule(start, end, self.batch, self.tasks, None, self.idling, cycle)
 
-    def with_times(self, tasks: KernelTasks | KernelChains, table: BatchTable) -> Schedule:
+    def with_times(self, tasks: BatchTasks, table: BatchTable) -> Schedule:
         """The same frames with other times, in their order.
 
         A frame begins when it did or, if that is later, once the frame before it has ended and all
@@ -413,7 +413,7 @@ class Schedule(NoArray, Tabular):
                 idling=self.idling,
                 cycle_from=cycle_from,
                 cycle_length=cycle_length,
-                chained=chained_of(self.tasks),
+                precedence=precedence_of(self.tasks),
             )
         if not (name := REPLAY_RULES[rule]):
             return self

@@ -15,12 +15,14 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from gpusched._support.arguments import instance
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.text import path_text, shown
 from gpusched.model.batch_function import BatchFunction
+from gpusched.model.batch_rows import rows_of
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains, rows_of
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
 _FORMAT = "gpusched schedule"
@@ -32,10 +34,16 @@ Made = TypeVar("Made")
 
 def write(schedule: Any, path: str | os.PathLike[str]) -> None:
     """Write a schedule as JSON; see `Schedule.save`."""
+    _check_kind(schedule)
     document = _document(schedule) if schedule.tick is None else _played(schedule)
     with replacing(path, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
         file.write("\n")
+
+
+def _check_kind(schedule: Any) -> None:
+    """Refuse tasks that need others, of which the format knows nothing."""
+    instance(schedule.tasks, (KernelTasks, KernelChains), "tasks")
 
 
 def _document(schedule: Any) -> dict[str, Any]:
@@ -163,6 +171,7 @@ _SHAPE = ("block_time", "blocks", "threads", "regs", "smem")
 
 def write_header(schedule: Any, path: str | os.PathLike[str], name: str) -> None:
     """Write a schedule as a C header; see `Schedule.save_header`."""
+    _check_kind(schedule)
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w{0,60}", name, re.ASCII):
         raise ValueError(f"name: got {shown(name)}, expected an identifier of C")
     if schedule.tick is None:

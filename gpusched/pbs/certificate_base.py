@@ -13,14 +13,13 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
 from gpusched.model.batch_function import BatchFunction
+from gpusched.model.batch_rows import BatchTasks, rows_of
 from gpusched.model.batches import MAX_TASKS, set_text
-from gpusched.model.kernel_chains import rows_of
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.pbs.search_inputs import arrays_of, chains_of, check_inputs
+from gpusched.pbs.search_inputs import arrays_of, check_inputs, precedence_rows
 
 if TYPE_CHECKING:
     from gpusched.model.batch_table import BatchTable
-    from gpusched.model.kernel_chains import KernelChains
 
 __all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed", "needing"]
 
@@ -87,7 +86,7 @@ class Certificate(Saved, ABC):
 
     def verify(
         self,
-        tasks: KernelTasks | KernelChains,
+        tasks: BatchTasks,
         table: BatchTable | BatchFunction,
         *,
         idling: bool = False,
@@ -143,8 +142,8 @@ class Certificate(Saved, ABC):
             completion = np.where(completion > 0, completion, table.undecided)
         arrays = (period, deadline, offset, completion)
         options = {"repeating": bool(repeating), "stop": stop}
-        chained = chains_of(tasks, table)
-        verdict = self._verdict(arrays, chained, None, bool(idling), options)
+        precedence = precedence_rows(tasks, table)
+        verdict = self._verdict(arrays, precedence, None, bool(idling), options)
         if verdict[0] != _HOLDS:
             raise CertificateError(self._wrong(verdict))
         return self
@@ -187,16 +186,16 @@ class Certificate(Saved, ABC):
     def _verdict(
         self,
         arrays: Arrays,
-        chained: Int64Array | None,
+        precedence: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
     ) -> Verdict:
-        """The core's verdict; ``chained``: the chains of the rows, ``subset``: the rows that the
+        """The core's verdict; ``precedence``: of the rows, ``subset``: the rows that the
         certificate is about."""
 
     @abstractmethod
-    def words(self, tasks: KernelTasks | KernelChains) -> str:
+    def words(self, tasks: BatchTasks) -> str:
         """The proof in one sentence, with the names of the tasks and times in ticks."""
 
     def _tasks_of(self) -> tuple[int, ...] | None:
@@ -214,12 +213,12 @@ class Certificate(Saved, ABC):
         )
 
 
-def needing(tasks: KernelTasks | KernelChains, indices: tuple[int, ...]) -> str:
+def needing(tasks: BatchTasks, indices: tuple[int, ...]) -> str:
     """The names of `listed` and the verb: "camera, lidar need", "camera needs"."""
     return f"{listed(tasks, indices)} {'needs' if len(indices) == 1 else 'need'}"
 
 
-def listed(tasks: KernelTasks | KernelChains, indices: tuple[int, ...]) -> str:
+def listed(tasks: BatchTasks, indices: tuple[int, ...]) -> str:
     """Names of tasks (kernels of chains) in a sentence, at most ten of them."""
     of_row = rows_of(tasks).name
     names = [clip(of_row[i], 60) for i in indices[:10]]

@@ -19,8 +19,8 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance, int_array, integer64, real
 from gpusched._support.saved import Frozen, Saved
+from gpusched.model.batch_rows import BatchTasks, rows_of
 from gpusched.model.batches import ONE
-from gpusched.model.kernel_chains import rows_of
 from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.certificate_base import (
     Arrays,
@@ -33,7 +33,6 @@ from gpusched.pbs.certificate_base import (
 
 if TYPE_CHECKING:
     from gpusched.model.batch_function import BatchFunction
-    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = [
@@ -103,7 +102,7 @@ class Overload(Certificate):
     def _verdict(
         self,
         arrays: Arrays,
-        chained: Int64Array | None,
+        precedence: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
@@ -140,7 +139,7 @@ class Overload(Certificate):
     def _priced(self) -> tuple[int, ...]:
         return tuple(i for i, price in enumerate(self.price) if price)
 
-    def words(self, tasks: KernelTasks | KernelChains) -> str:
+    def words(self, tasks: BatchTasks) -> str:
         """The proof in one sentence, with the names of the tasks and times in ticks."""
         if self.window is None:
             return (
@@ -281,7 +280,7 @@ class DeadInterval(Certificate):
     def _verdict(
         self,
         arrays: Arrays,
-        chained: Int64Array | None,
+        precedence: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
@@ -296,7 +295,7 @@ class DeadInterval(Certificate):
             **options,
         )
 
-    def words(self, tasks: KernelTasks | KernelChains) -> str:
+    def words(self, tasks: BatchTasks) -> str:
         """The proof in one sentence, with the names of the tasks and times in ticks."""
         return (
             f"{needing(tasks, self.tasks)} {time_in_text(self.least, ' ticks')} between "
@@ -403,7 +402,7 @@ class DeadStates(Certificate, Frozen):
     def _verdict(
         self,
         arrays: Arrays,
-        chained: Int64Array | None,
+        precedence: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
@@ -421,11 +420,11 @@ class DeadStates(Certificate, Frozen):
             span_first=self.span_first,
             span_last=self.span_last,
             idling=idling,
-            chained=chained,
+            precedence=precedence,
             **options,
         )
 
-    def words(self, tasks: KernelTasks | KernelChains) -> str:
+    def words(self, tasks: BatchTasks) -> str:
         """The proof in one sentence."""
         count = len(self.start)
         return (
@@ -488,7 +487,7 @@ class InfeasibleSubset(Certificate):
     def _verdict(
         self,
         arrays: Arrays,
-        chained: Int64Array | None,
+        precedence: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
@@ -505,7 +504,7 @@ class InfeasibleSubset(Certificate):
         least = function.least_table(self.tasks, stop=stop)
         self.proof.verify(tasks[of], least, idling=True, repeating=repeating, stop=stop)
 
-    def words(self, tasks: KernelTasks | KernelChains) -> str:
+    def words(self, tasks: BatchTasks) -> str:
         """The proof in two sentences, with the names of the tasks and times in ticks."""
         part = rows_of(tasks)[np.array(self.tasks)]
         miss = "misses" if len(self.tasks) == 1 else "miss"

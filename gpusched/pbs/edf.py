@@ -14,13 +14,13 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.registry import enumeration
 from gpusched.model.answer import Claim, Flags, missing
+from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.search_answer import BatchAnswer
-from gpusched.pbs.search_inputs import arrays_of, chains_of, check_inputs, is_stack
+from gpusched.pbs.search_inputs import arrays_of, check_inputs, is_stack, precedence_rows
 
 __all__ = ["Edf", "edf_parallel", "edf_serial"]
 
@@ -62,7 +62,7 @@ class Edf(BatchAnswer):
 
     _KIND: ClassVar[str] = "Edf"
 
-    tasks: KernelTasks | KernelChains
+    tasks: BatchTasks
     table: BatchTable
     scheduler: str
     accepted: Flags
@@ -119,7 +119,7 @@ class Edf(BatchAnswer):
 
 
 def edf_serial(
-    tasks: KernelTasks | KernelChains,
+    tasks: BatchTasks,
     table: BatchTable,
     *,
     budget: Budget | None = None,
@@ -163,7 +163,7 @@ def edf_serial(
 
 
 def edf_parallel(
-    tasks: KernelTasks | KernelChains,
+    tasks: BatchTasks,
     table: BatchTable,
     *,
     budget: Budget | None = None,
@@ -203,7 +203,7 @@ def _task_of_row(chains: KernelChains, row: Int64Array) -> Int64Array:
 
 
 def _edf(
-    tasks: KernelTasks | KernelChains,
+    tasks: BatchTasks,
     table: BatchTable,
     parallel: bool,
     budget: Budget | None,
@@ -218,7 +218,7 @@ def _edf(
         bytes=budget.bytes or 0,
         seconds=budget.seconds or 0.0,
         stop=stop,
-        chained=chains_of(tasks, table),
+        precedence=precedence_rows(tasks, table),
     )
     if isinstance(tasks, KernelChains):
         miss[0] = _task_of_row(tasks, miss[0])

@@ -11,19 +11,19 @@ from gpusched._support.arguments import flag, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
 from gpusched.model.batch_function import BatchFunction
+from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.function_search import search_function, table_within
 from gpusched.pbs.search_answer import SPENT, STAGES, Found, Search, answer_of
 from gpusched.pbs.search_inputs import (
     arrays_of,
-    chains_of,
     check_inputs,
     check_options,
     is_stack,
     period_advice,
+    precedence_rows,
     undecided_of,
 )
 
@@ -31,7 +31,7 @@ __all__ = ["search"]
 
 
 def search(
-    tasks: KernelTasks | KernelChains,
+    tasks: BatchTasks,
     table: BatchTable | BatchFunction,
     *,
     method: Literal["interval", "graph"] = "interval",
@@ -58,7 +58,8 @@ def search(
         One task set and its table, or stacks of N of both; a single table is used for all sets of a
         stack. For `KernelChains` (up to 24 kernels in total), the table is about the kernels, the
         rows of ``tasks.rows``: a batch has at most one kernel of each task, and a kernel starts
-        only after the previous one of its job has ended (not with method "graph"). One set of
+        only after the previous one of its job has ended (not with method "graph"). In a
+        `KernelGraph`, a job starts only after those that it needs have ended (the same). One set of
         tasks can also be passed with its `BatchFunction`: up to 24 tasks, its table is searched;
         from 25 to 64 tasks, a schedule or a proof is sought in rounds, and the set may stay
         undecided.
@@ -133,7 +134,7 @@ def search(
                     "bytes": budget.bytes or 0,
                     "seconds": float(budget.seconds or 0),
                     "stop": stop,
-                    "chained": chains_of(tasks, table),
+                    "precedence": precedence_rows(tasks, table),
                 }
                 if repeating:
                     found = _infinite_horizon(arrays, options)
@@ -181,7 +182,7 @@ def _infinite_horizon(arrays: tuple[Any, ...], options: dict[str, Any]) -> Found
 
 
 def _graph(
-    tasks: KernelTasks | KernelChains,
+    tasks: BatchTasks,
     table: BatchTable,
     variant: str,
     idling: bool,

@@ -13,9 +13,8 @@ from gpusched._support.budget import Budget
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.registry import limit
 from gpusched.model.batch_function import BatchFunction
+from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.search_answer import SPENT, STAGES, Found
 
 __all__ = ["search_function", "table_within"]
@@ -25,7 +24,7 @@ _BYTES, _STATES, _SECONDS = (SPENT.index(name) for name in ("bytes", "states", "
 
 
 def search_function(
-    tasks: KernelTasks | KernelChains,
+    tasks: BatchTasks,
     function: BatchFunction,
     idling: bool,
     budget: Budget,

@@ -21,8 +21,10 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Frozen, Saved, same
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape, shown
+from gpusched.model.batch_rows import BatchTasks, precedence_of, rows_of
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
+from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_graph import KernelGraph
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -113,9 +115,9 @@ class Policy(Tabular, Saved):
     """
 
     _KIND: ClassVar[str] = "Policy"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains, KernelGraph)
 
-    tasks: KernelTasks | KernelChains
+    tasks: BatchTasks
     table: BatchTable
     begin: Int64Array
     first: Int64Array
@@ -134,7 +136,7 @@ class Policy(Tabular, Saved):
             self.begin,
             self.first,
             self.last,
-            chained=chained_of(self.tasks),
+            precedence=precedence_of(self.tasks),
         )
         object.__setattr__(self, "_handle", handle)
 
@@ -255,7 +257,7 @@ class Policy(Tabular, Saved):
         return self._handle, int(time) - whole, counts, whole
 
     def _unit(self) -> str:
-        return "tasks" if isinstance(self.tasks, KernelTasks) else "kernels"
+        return "kernels" if isinstance(self.tasks, KernelChains) else "tasks"
 
     @property
     def repeats(self) -> bool:

@@ -15,8 +15,10 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.model.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.batch_function import BatchFunction
+from gpusched.model.batch_rows import BatchTasks, rows_of
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains, rows_of
+from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_graph import KernelGraph
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.time_units import time_in_text
@@ -82,13 +84,13 @@ _SAVED = {
 class BatchAnswer(Answer):
     """Base of answers about batch scheduling; a response is a task's longest in the schedule."""
 
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains, KernelGraph)
     _PER_SET = True
 
     if TYPE_CHECKING:
 
         @property
-        def tasks(self) -> KernelTasks | KernelChains: ...
+        def tasks(self) -> BatchTasks: ...
         @property
         def table(self) -> BatchTable | BatchFunction | None: ...
         @property
@@ -96,7 +98,7 @@ class BatchAnswer(Answer):
 
     @property
     def _tasks(self) -> KernelTasks | KernelChains:
-        return self.tasks
+        return self.tasks.rows if isinstance(self.tasks, KernelGraph) else self.tasks
 
     @property
     def is_stack(self) -> bool:
@@ -234,6 +236,7 @@ class Search(BatchAnswer):
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (
         KernelTasks,
         KernelChains,
+        KernelGraph,
         Policy,
         Overload,
         DeadInterval,
@@ -242,7 +245,7 @@ class Search(BatchAnswer):
         BatchFunction,
     )
 
-    tasks: KernelTasks | KernelChains
+    tasks: BatchTasks
     table: BatchTable | BatchFunction
     idling: bool
     repeating: bool
@@ -376,7 +379,7 @@ class Found:
 
 def answer_of(
     found: Found,
-    tasks: KernelTasks | KernelChains,
+    tasks: BatchTasks,
     table: BatchTable | BatchFunction,
     *,
     idling: bool,
@@ -413,7 +416,7 @@ def answer_of(
     )
 
 
-def _repeats(schedule: Schedule | None, tasks: KernelTasks | KernelChains) -> bool | None:
+def _repeats(schedule: Schedule | None, tasks: BatchTasks) -> bool | None:
     """Whether a schedule repeats forever; None without one."""
     if schedule is None:
         return None

@@ -14,19 +14,20 @@ import numpy as np
 from gpusched._support.arguments import Int64Array, instance, integer
 from gpusched._support.text import shown
 from gpusched.model.batch_function import BatchFunction
+from gpusched.model.batch_rows import BATCH_TASKS, BatchTasks, precedence_of, rows_of
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = [
     "arrays_of",
-    "chains_of",
     "check_inputs",
     "check_options",
     "is_stack",
     "longest_pair",
     "period_advice",
+    "precedence_rows",
     "undecided_of",
 ]
 
@@ -41,7 +42,7 @@ def check_inputs(tasks: Any, table: Any, *, functions: bool = False) -> None:
     function of another number of tasks.
     """
     if not functions or not isinstance(table, BatchFunction):
-        instance(tasks, (KernelTasks, KernelChains), "tasks")
+        instance(tasks, BATCH_TASKS, "tasks")
         instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
         return
     instance(tasks, KernelTasks, "tasks")
@@ -51,7 +52,7 @@ def check_inputs(tasks: Any, table: Any, *, functions: bool = False) -> None:
         raise ValueError(f"table: got one for {table.n} tasks, expected {tasks.n} as in the set")
 
 
-def is_stack(tasks: KernelTasks | KernelChains, table: BatchTable | BatchFunction) -> bool:
+def is_stack(tasks: BatchTasks, table: BatchTable | BatchFunction) -> bool:
     """Whether the question is about a stack of sets or of tables."""
     return tasks.is_stack or table.is_stack
 
@@ -66,7 +67,7 @@ def _expect(
 
 
 def check_options(
-    tasks: KernelTasks | KernelChains,
+    tasks: BatchTasks,
     table: BatchTable | BatchFunction,
     method: str,
     variant: str,
@@ -93,8 +94,8 @@ def check_options(
             raise ValueError("tasks: got a stack, expected one set with method='graph'")
         if not isinstance(tasks, KernelTasks):
             raise TypeError(
-                "tasks: got KernelChains, expected KernelTasks with method='graph', which has no "
-                "chains"
+                f"tasks: got {type(tasks).__name__}, expected KernelTasks with method='graph', in "
+                "which no kernel waits for another"
             )
         return 0
     _expect({"variant": variant}, "sound", "without method='graph'", eq)
@@ -119,10 +120,10 @@ def _rows(array: Any) -> Any:
 
 
 def arrays_of(
-    tasks: KernelTasks | KernelChains, table: BatchTable
+    tasks: BatchTasks, table: BatchTable
 ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """Period, deadline, offset (of each row) and completion as stacks of the same length."""
-    unit = "tasks" if isinstance(tasks, KernelTasks) else "kernels"
+    unit = "kernels" if isinstance(tasks, KernelChains) else "tasks"
     tasks = rows_of(tasks)
     if tasks.n > MAX_TASKS:
         raise ValueError(f"tasks: got {tasks.n} {unit}, expected at most {MAX_TASKS}")
@@ -140,15 +141,15 @@ def arrays_of(
     return a, b, c, d
 
 
-def chains_of(tasks: KernelTasks | KernelChains, table: BatchTable) -> Int64Array | None:
-    """The chains of the rows of `arrays_of`, a mask per set; None for tasks of one kernel."""
-    masks = chained_of(tasks)
+def precedence_rows(tasks: BatchTasks, table: BatchTable) -> Int64Array | None:
+    """The precedence between the rows of `arrays_of`, per set; None without any."""
+    masks = precedence_of(tasks)
     if masks is None or not table.is_stack:
         return masks
-    return np.broadcast_to(masks, (len(table),) if len(masks) == 1 else masks.shape)
+    return np.broadcast_to(masks, (max(len(table), len(masks)), *masks.shape[1:]))
 
 
-def undecided_of(tasks: KernelTasks | KernelChains, table: BatchTable) -> Int64Array | None:
+def undecided_of(tasks: BatchTasks, table: BatchTable) -> Int64Array | None:
     """The times of undecided batches as a stack of that length, or None."""
     if table.undecided is None:
         return None
@@ -165,16 +166,17 @@ def longest_pair(periods: list[int]) -> tuple[int, int]:
 
 
 @contextmanager
-def period_advice(tasks: KernelTasks | KernelChains) -> Iterator[None]:
+def period_advice(tasks: BatchTasks) -> Iterator[None]:
     """Names the two periods with the longest common multiple where a hyperperiod is too long."""
     try:
         yield
     except OverflowError as error:
         if not hasattr(error, "task_set"):  # an argument is too large, no time of a set
             raise
-        own = tasks[error.task_set or 0] if tasks.is_stack else tasks
+        rows = rows_of(tasks)
+        own = rows[error.task_set or 0] if rows.is_stack else rows
         periods = own.period.tolist()
-        if math.lcm(*periods) < _LONGEST or not _times_fit(rows_of(own)):
+        if math.lcm(*periods) < _LONGEST or not _times_fit(own):
             raise
         i, j = longest_pair(periods)
         raise OverflowError(

@@ -30,7 +30,7 @@ from gpusched.deploy.deployment import HIGHEST
 from gpusched.deploy.program_files import locks_of, refuse_program
 from gpusched.io.run_log import EVENTS, RunLog, read_run_log
 from gpusched.model.answer import Times
-from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.batch_rows import rows_of
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
 from gpusched.model.views.derived_view import runs_on_cpu
@@ -561,7 +561,7 @@ class _Run:
         """Whether the frames of a job are as long as its kernels and copies together."""
         task, answer = self.answer.workload[i], self.answer
         tasks = schedule.tasks
-        rows = tasks.rows if isinstance(tasks, KernelChains) else tasks
+        rows = rows_of(tasks)
         own = [of == tasks.name.index(task.name) for of, _ in places_of(schedule)]
         planned = int(rows.wcet[own].sum())
         copies = sum(part.time * part.repeat for part in task.segments if _is_copy(part))

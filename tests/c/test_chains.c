@@ -1,4 +1,5 @@
-/* Chains of kernels in the search, the replay and the check of proofs, called from C. */
+/* Chains of kernels, and tasks that need others, in the search, the replay and the check of proofs,
+ * called from C. */
 #include "gpusched.h"
 
 #include "minunit.h"
@@ -41,6 +42,61 @@ static void test_rows(void)
     MU_CHECK(gs_periodic_tasks_held_back(&chains, begun) == 9);
     MU_CHECK(gs_periodic_tasks_is_ordered(&chains, begun));
     MU_CHECK(!gs_periodic_tasks_is_ordered(&chains, ahead));
+}
+
+/* Four tasks of equal times: 1 and 2 need 0, and 3 needs both. */
+static const int64_t ten[] = {10, 10, 10, 10}, eight[] = {8, 8, 8, 8};
+static const int64_t needs[] = {0, 1, 1, 6};
+static const gs_periodic_tasks_t fork = {4, ten, eight, NULL, 0, needs};
+
+static void test_needs(void)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    MU_CHECK(gs_periodic_tasks_check(&ctx, &fork) == GS_OK);
+    static const int64_t fresh[] = {0, 0, 0, 0}, begun[] = {2, 1, 0, 0}, ahead[] = {1, 1, 0, 1};
+    MU_CHECK(gs_periodic_tasks_held_back(&fork, fresh) == 14);
+    MU_CHECK(gs_periodic_tasks_held_back(&fork, begun) == 8);
+    MU_CHECK(gs_periodic_tasks_is_ordered(&fork, begun));
+    MU_CHECK(!gs_periodic_tasks_is_ordered(&fork, ahead));
+    gs_periodic_tasks_t wrong = fork;
+    wrong.chained = 1;
+    MU_CHECK(gs_periodic_tasks_check(&ctx, &wrong) == GS_ERR_VALUE);
+    static const int64_t cases[][4] = {{0, 1, 1, 16}, {0, -1, 1, 6}, {8, 1, 1, 6}, {1, 0, 0, 0}};
+    static const int64_t row[] = {3, 1, 0, 0};
+    wrong = fork;
+    for (int i = 0; i < 4; i++) {
+        wrong.needs = cases[i];
+        MU_CHECK(gs_periodic_tasks_check(&ctx, &wrong) == GS_ERR_VALUE);
+        MU_CHECK(ctx.fault.row == row[i]);
+    }
+}
+
+/* The fork in all stages: both branches together decide. The graph has no such tasks. */
+static void test_fork(int64_t deadline, int expected)
+{
+    int64_t completion[SIZE] = {0}, due[] = {deadline, deadline, deadline, deadline};
+    completion[1] = completion[8] = 2;
+    completion[2] = completion[4] = 3;
+    completion[2 | 4] = 4;
+    const gs_batch_table_t table = {4, completion, NULL, NULL};
+    gs_periodic_tasks_t tasks = fork;
+    tasks.deadline = due;
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    const gs_pbs_search_options_t options = {.proof = true};
+    gs_pbs_search_t search;
+    gs_pbs_search_init(&search);
+    MU_CHECK(gs_pbs_search_run(&search, &ctx, &tasks, &table, &options) == GS_OK);
+    MU_CHECK(search.answer == expected);
+    gs_pbs_search_free(&search, &ctx);
+    gs_schedule_t schedule;
+    gs_schedule_init(&schedule);
+    gs_pbs_edf_miss_t miss;
+    MU_CHECK(gs_pbs_edf_simulate(&ctx, &tasks, &table, true, &schedule, &miss) == GS_OK);
+    MU_CHECK((miss.task < 0) == (expected == 1));
+    MU_CHECK(schedule.count == 3 && schedule.frames[1].batch == 6);
+    gs_schedule_free(&schedule, &ctx);
 }
 
 static void test_two_kernels_of_a_task(void)
@@ -124,6 +180,9 @@ int main(void)
     const int stages[] = {0, quick, quick | GS_PBS_SEARCH_SKIP_CLASSES,
                           quick | GS_PBS_SEARCH_REDUCE};
     test_rows();
+    test_needs();
+    test_fork(8, 1);
+    test_fork(7, 0);
     test_two_kernels_of_a_task();
     test_order_of_kernels();
     for (int i = 0; i < 4; i++) {

@@ -12,7 +12,7 @@ from test_search_stages import MIXES
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.pbs.search_inputs import arrays_of, chains_of
+from gpusched.pbs.search_inputs import arrays_of, precedence_rows
 
 pytestmark = pytest.mark.numbers
 
@@ -37,7 +37,7 @@ def agree(case: Chains, idling: bool, skip: int) -> tuple[str, str]:
         stop=None,
         proof=True,
         skip=skip,
-        chained=chains_of(chains, table),
+        precedence=precedence_rows(chains, table),
     )
     answer, stage = int(columns[0][0]), gs.pbs.STAGES[int(columns[1][0])]
     assert answer == twin.schedulable(*case.system, idling=idling), case
@@ -121,7 +121,7 @@ def test_edf_agrees_with_its_twin() -> None:
     assert accepted > 100
 
 
-def test_chains_of_one_kernel_are_tasks() -> None:
+def test_precedence_rows_one_kernel_are_tasks() -> None:
     rng = np.random.default_rng(23)
     for _ in range(60):
         case = random_chains(rng)
@@ -234,7 +234,7 @@ def test_the_graph_has_no_chains() -> None:
         ([2], "period, deadline and offset"),
         ([-1], "bit mask of rows"),
         ([2**40], "bit mask of rows"),
-        ([0, 0], "chained"),
+        ([0, 0], "precedence"),
     ],
 )
 def test_core_refuses_other_chains(chained: list[int], message: str) -> None:
@@ -242,7 +242,7 @@ def test_core_refuses_other_chains(chained: list[int], message: str) -> None:
     arrays = arrays_of(LANE, table)
     given = np.array(chained, np.int64)
     with pytest.raises(ValueError, match=message):
-        _core.pbs_edf(*arrays, parallel=False, bytes=0, seconds=0.0, stop=None, chained=given)
+        _core.pbs_edf(*arrays, parallel=False, bytes=0, seconds=0.0, stop=None, precedence=given)
 
 
 def test_budgets_and_answers_of_chains_are_kept(tmp_path: object) -> None:

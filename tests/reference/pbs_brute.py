@@ -9,6 +9,9 @@ dispatcher may instead wait for the next arrival); with nothing ready, time jump
 arrival.  A batch holds the oldest pending job of each of its tasks.  A job misses when its batch
 ends after its deadline, or when its deadline comes (d <= t') while it is not in the running batch,
 also when it arrived during the frame.  completion[mask] == 0 marks a batch that is not eligible.
+
+needs[i] is the mask of the tasks whose job of the same index must have ended before a job of task i
+may be in a batch (or None for all); until then the job is not ready.
 """
 
 from bisect import bisect_right
@@ -33,7 +36,16 @@ def _setup(period, offset):
     return release, next_arrival
 
 
-def _moves(release, next_arrival, deadline, completion, idling, t, done):
+def held_back(needs, done):
+    """The mask of the tasks whose next job waits for another one."""
+    return sum(
+        1 << i
+        for i, mask in enumerate(needs or ())
+        if any(mask >> p & 1 and done[p] <= done[i] for p in range(len(done)))
+    )
+
+
+def _moves(release, next_arrival, deadline, completion, idling, t, done, needs=None):
     """All (end, mask, executed) that follow state (t, done) without a miss; mask 0 is waiting."""
     n = len(release)
     oldest = [r[k] if k < len(r) else None for r, k in zip(release, done, strict=True)]
@@ -52,6 +64,7 @@ def _moves(release, next_arrival, deadline, completion, idling, t, done):
         return False
 
     ready = sum(1 << i for i, first in enumerate(oldest) if first is not None and first <= t)
+    ready &= ~held_back(needs, done)
     later = next_arrival(t)
     if later is not None and (idling or not ready) and not missed(0, later):
         yield later, 0, done
@@ -64,7 +77,7 @@ def _moves(release, next_arrival, deadline, completion, idling, t, done):
             yield end, mask, tuple(d + (mask >> i & 1) for i, d in enumerate(done))
 
 
-def _explore(period, deadline, completion, offset, idling, t, done):
+def _explore(period, deadline, completion, offset, idling, t, done, needs=None):
     release, next_arrival = _setup(period, offset)
     all_done = tuple(len(r) for r in release)
     done = tuple(done)
@@ -81,7 +94,7 @@ def _explore(period, deadline, completion, offset, idling, t, done):
                 path = path[1]
             return frames[::-1]
         for end, mask, after in _moves(
-            release, next_arrival, deadline, completion, idling, t, done
+            release, next_arrival, deadline, completion, idling, t, done, needs
         ):
             if (end, after) not in seen:
                 seen.add((end, after))
@@ -89,14 +102,14 @@ def _explore(period, deadline, completion, offset, idling, t, done):
     return None
 
 
-def search(period, deadline, completion, offset=None, idling=False):
+def search(period, deadline, completion, offset=None, idling=False, needs=None):
     """A schedule [(start, end, mask), ...] of all jobs of [0, H) without a miss, or None."""
     n = len(period)
     release, next_arrival = _setup(period, offset)
     start = 0 if any(0 in r for r in release) else next_arrival(0)
     if start is None:
         return []
-    return _explore(period, deadline, completion, offset, idling, start, (0,) * n)
+    return _explore(period, deadline, completion, offset, idling, start, (0,) * n, needs)
 
 
 def feasible_from(period, deadline, completion, t, executed, offset=None, idling=False):
@@ -108,7 +121,43 @@ def feasible_from(period, deadline, completion, t, executed, offset=None, idling
     return _explore(period, deadline, completion, offset, idling, t, executed) is not None
 
 
-def replay(schedule, period, deadline, completion, offset=None, idling=False):
+def goes_on(period, deadline, completion, offset=None, idling=False, needs=None):
+    """Whether some sequence of frames meets the deadlines of all jobs, not only those of [0, H).
+
+    Late enough that jobs which can still be in time were released after the last offset, states
+    that differ by hyperperiods are the same.  Those without a move to one that is left are taken
+    away until none is left to take.
+    """
+    n, horizon = len(period), lcm(*period)
+    offset = [0] * n if offset is None else list(offset)
+    steady = max(offset) + (max(deadline) // horizon + 2) * horizon
+    far = steady + 2 * horizon + max(deadline) + max(completion)
+    release = [list(range(o, far, p)) for p, o in zip(period, offset, strict=True)]
+    instants = sorted({a for r in release for a in r})
+    first = 0 if 0 in instants else instants[0]
+    after, stack = {}, [(first, (0,) * n)]
+    while stack:
+        t, done = state = stack.pop()
+        if state in after:
+            continue
+        after[state] = set()
+        later = instants[bisect_right(instants, t)]
+        for end, _, executed in _moves(
+            release, lambda _, later=later: later, deadline, completion, idling, t, done, needs
+        ):
+            while end >= steady + horizon:
+                end -= horizon
+                executed = tuple(k - horizon // p for k, p in zip(executed, period, strict=True))
+            after[state].add((end, executed))
+            stack.append((end, executed))
+    start = (first, (0,) * n)
+    while lost := [state for state, to in after.items() if not to & after.keys()]:
+        for state in lost:
+            del after[state]
+    return start in after
+
+
+def replay(schedule, period, deadline, completion, offset=None, idling=False, needs=None):
     """Violations of a schedule, one sentence each; an empty list means that it is right.
 
     Shares nothing with the search.  With idling=True any start after the previous end is allowed.
@@ -122,6 +171,7 @@ def replay(schedule, period, deadline, completion, offset=None, idling=False):
     now = 0
     for f, (start, end, mask) in enumerate(schedule):
         waiting = [a for i, k, a in jobs if (i, k) not in finish]
+        started = []
         if start < now:
             wrong.append(f"frame {f} starts at {start} before the previous one ends at {now}")
         elif not idling and waiting and start != max(now, min(waiting)):
@@ -134,9 +184,13 @@ def replay(schedule, period, deadline, completion, offset=None, idling=False):
             if mask >> i & 1:
                 ready = [k for j, k, a in jobs if j == i and a <= start and (i, k) not in finish]
                 if ready:
-                    finish[i, min(ready)] = end
+                    before = [p for p in range(n) if needs and needs[i] >> p & 1]
+                    if any(finish.get((p, min(ready)), end) > start for p in before):
+                        wrong.append(f"frame {f}: task {i} job {min(ready)} has to wait")
+                    started.append(((i, min(ready)), end))
                 else:
                     wrong.append(f"frame {f}: task {i} has no pending job at {start}")
+        finish.update(started)
         now = end
     for i, k, a in jobs:
         if (i, k) not in finish:

@@ -1,11 +1,14 @@
 """Check of a proof that no Parallel Batch Schedule exists, from its definition.
 
 Source: csrc/pbs/refutation.h.  A proof is a dictionary as the core returns it.  All is computed
-from the tasks and the table again; the function returns the violations, one sentence each.
+from the tasks and the table again; the function returns the violations, one sentence each.  needs:
+as in pbs_brute; only what is said of states depends on it.
 """
 
 from fractions import Fraction
 from math import lcm
+
+from reference.pbs_brute import held_back
 
 
 def _violated_batch(prices, scale, completion):
@@ -74,8 +77,8 @@ def _interval(proof, tasks, completion):
 class _Closed:
     """The dead set of a closed proof."""
 
-    def __init__(self, proof, tasks, completion, idling):
-        self.tasks, self.completion, self.idling = tasks, completion, idling
+    def __init__(self, proof, tasks, completion, idling, needs):
+        self.tasks, self.completion, self.idling, self.needs = tasks, completion, idling, needs
         self.starts = sorted(
             {0} | {o + k * p for p, o, jobs in zip(tasks.period, tasks.offset, tasks.jobs,
                                                    strict=True) for k in range(jobs)}
@@ -178,8 +181,12 @@ class _Closed:
                     return False
             elif not self.advance(k, pending, 0, end, end, spans):
                 return False
+        done = [arrived - left for arrived, left in zip(self.arrived(k), pending, strict=True)]
+        held = held_back(self.needs, done)
         for batch in range(1, 1 << self.tasks.n):
             time = self.completion[batch]
+            if batch & held:
+                continue
             if time == 0 or any(batch >> i & 1 and not pending[i] for i in range(len(pending))):
                 continue
             latest_end = min(
@@ -221,7 +228,9 @@ class _Closed:
         return []
 
 
-def violations(proof, period, deadline, offset, completion, idling=False, repeating=False):
+def violations(
+    proof, period, deadline, offset, completion, idling=False, repeating=False, needs=None
+):
     """Errors of a proof; an empty list means that it holds."""
     if proof is None:
         return ["there is no proof"]
@@ -240,4 +249,4 @@ def violations(proof, period, deadline, offset, completion, idling=False, repeat
         return _window(proof, tasks, completion, repeating)
     if proof["kind"] == "interval":
         return _interval(proof, tasks, completion)
-    return _Closed(proof, tasks, completion, idling).violations()
+    return _Closed(proof, tasks, completion, idling, needs).violations()

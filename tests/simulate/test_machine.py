@@ -403,10 +403,14 @@ def test_a_chain_of_threads_on_one_cpu() -> None:
         assert run.worst.tolist() == [1] * 6
 
 
-def test_tables_have_no_released_tasks() -> None:
+def test_frames_wait_for_tasks_that_others_release() -> None:
+    """The frame of 'c' starts at 0, and has its kernel once 'a' has ended."""
     w = gs.Workload([ONE["a"], gs.Task("c", segments=[KERNEL], after="a")])
-    with pytest.raises(ValueError, match="c: got a task after a, expected a period"):
-        play_machine(w, gs.Platform(GPU), "pbs", until=50, table=[], repeat=10)
+    table = [(0, 0, [("a", 0, 0)]), (0, 0, [("c", 0, 0)])]
+    run = play_machine(w, gs.Platform(GPU), "pbs", until=1, table=table)
+    ends = dict(zip(run.jobs["task"].tolist(), run.jobs["end"].tolist(), strict=True))
+    assert run.jobs["release"].tolist()[1] == ends[0]
+    assert ends[1] == ends[0] + KERNEL.time
 
 
 @pytest.mark.parametrize(

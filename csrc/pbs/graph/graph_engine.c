@@ -79,8 +79,8 @@ int gs_pbs_graph_jobs_init(gs_pbs_graph_jobs_t *self, gs_context_t *ctx,
                            const gs_periodic_tasks_t *tasks)
 {
     int status = gs_periodic_tasks_check(ctx, tasks);
-    if (status == GS_OK && tasks->chained != 0) {
-        status = gs_fail(ctx, GS_ERR_VALUE, "chained", -1, tasks->chained, "tasks of one kernel");
+    if (status == GS_OK) {
+        status = gs_periodic_tasks_refuse_precedence(ctx, tasks);
     }
     if (status == GS_OK) {
         status = gs_periodic_tasks_hyperperiod(ctx, tasks, &self->hyperperiod);

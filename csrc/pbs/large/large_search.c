@@ -199,6 +199,9 @@ static int run(round_t *self)
     bool first = self->options->round == 0;
     int status = gs_periodic_tasks_check_times(self->ctx, self->tasks);
     if (status == GS_OK) {
+        status = gs_periodic_tasks_refuse_precedence(self->ctx, self->tasks);
+    }
+    if (status == GS_OK) {
         status = try_prices(self);
     }
     if (is_open(self, status)) {

@@ -90,7 +90,7 @@ static int find_overload(question_t *question)
         }
         status = gs_poll(ctx, tree->table[g] == g ? (int64_t)size : 1);
     }
-    gs_periodic_tasks_t slow = {tasks->n, period, deadline, NULL, 0};
+    gs_periodic_tasks_t slow = {tasks->n, period, deadline, NULL, 0, NULL};
     gs_batch_table_t table = {tasks->n, least, NULL, NULL};
     gs_pbs_rates_t rates = {.proven = false};
     if (status == GS_OK) {

@@ -26,6 +26,9 @@ int gs_pbs_partitioned_subsets_init(gs_pbs_partitioned_subsets_t *self, gs_conte
     *self = (gs_pbs_partitioned_subsets_t){
         .tasks = tasks, .table = *table, .hopeful = *table, .idling = idling, .tested = tested};
     int status = gs_pbs_problem_check(ctx, tasks, table);
+    if (status == GS_OK) {
+        status = gs_periodic_tasks_refuse_precedence(ctx, tasks);
+    }
     if (status == GS_OK && table->undecided != NULL) {
         self->hopeful_completion = gs_batch_table_hopeful(ctx, table);
         self->hopeful = (gs_batch_table_t){table->n, self->hopeful_completion, NULL, NULL};

@@ -48,8 +48,8 @@ typedef struct {
 
 /* Jobs and batches that a proof of unschedulability is about, with a cut of time of its own.
  *
- * Kernels of chains are rows like tasks. Prices and intervals do not ask for their order: what is
- * proven of kernels that may run in any order holds all the more for chains.
+ * Kernels of chains are rows like tasks. Prices and intervals do not ask for their order, nor for
+ * what rows need: what is proven of rows that may run in any order holds all the more for others.
  *
  * The check of proofs shares no code with the search that makes them: releases, intervals between
  * arrivals, deadlines and batches are worked out here from the tasks and the table alone.
@@ -64,6 +64,8 @@ typedef struct {
     int64_t deadline[GS_PBS_PROOF_TASKS_MAX];
     int64_t offset[GS_PBS_PROOF_TASKS_MAX];
     uint32_t chained;          /* bit i: row i + 1 is the next kernel of the jobs of row i */
+    const int64_t *needs;      /* masks of the rows whose job of the same number has to end before
+                                  that of each row starts, borrowed; NULL: none */
     int64_t horizon;           /* only jobs released before it count; GS_NEVER: all jobs */
     const int64_t *completion; /* 2^n, borrowed; 0: not eligible */
 } gs_pbs_proof_jobs_t;
@@ -78,7 +80,7 @@ int gs_pbs_proof_jobs_init(gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
 /* The same for some tasks alone, given by rising index: a batch of them takes the least time of all
  * batches with the same of these tasks. Restricted to the tasks, a schedule has batches that take
  * no longer, and idle time. completion: 2^count entries that are overwritten and must outlive part.
- * Kernels of chains are taken for tasks that do not wait for each other. The horizon is their own
+ * The tasks are taken not to wait for each other. The horizon is their own
  * hyperperiod where all jobs end in time by that, else the horizon of self
  * (a job beyond the end could not be left out of a batch, which might take longer without it). */
 int gs_pbs_proof_jobs_restrict(const gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
@@ -89,8 +91,8 @@ int gs_pbs_proof_jobs_restrict(const gs_pbs_proof_jobs_t *self, gs_context_t *ct
  * with one of these. */
 bool gs_pbs_proof_jobs_end_in_time(const gs_pbs_proof_jobs_t *self);
 
-/* The kernels that may start, given the jobs that each row has run and the rows with jobs left: of
- * a chain the first kernel that the oldest job has not run. */
+/* The rows that may start, given the jobs that each row has run and the rows with jobs left: those
+ * whose needs have run more, of a chain the first kernel that the oldest job has not run. */
 uint32_t gs_pbs_proof_jobs_current(const gs_pbs_proof_jobs_t *self, const int64_t *done,
                                    uint32_t left);
 

@@ -43,6 +43,25 @@ static int check_chains(gs_context_t *ctx, const gs_pbs_proof_jobs_t *jobs)
     return GS_OK;
 }
 
+/* A claim is about classes of jobs done, which say what may start only where the jobs of a row and
+ * of those that it needs arrive together. */
+static int check_needs(gs_context_t *ctx, const gs_pbs_proof_jobs_t *jobs)
+{
+    for (int32_t i = 0; i < jobs->n && jobs->needs != NULL; i++) {
+        bool fits = jobs->chained == 0 && jobs->needs[i] >= 0 && jobs->needs[i] >> jobs->n == 0;
+        for (int32_t p = 0; p < jobs->n && fits; p++) {
+            bool alike =
+                p != i && jobs->period[p] == jobs->period[i] && jobs->offset[p] == jobs->offset[i];
+            fits = (jobs->needs[i] >> p & 1) == 0 || alike;
+        }
+        if (!fits) {
+            return gs_fail(ctx, GS_ERR_VALUE, "needs", i, jobs->needs[i],
+                           "other rows with the same period and offset, without chains");
+        }
+    }
+    return GS_OK;
+}
+
 static int check_batches(gs_context_t *ctx, const gs_batch_table_t *table)
 {
     for (int64_t mask = 0; mask < INT64_C(1) << table->n; mask++) {
@@ -76,8 +95,10 @@ static void set_horizon(gs_pbs_proof_jobs_t *self)
 int gs_pbs_proof_jobs_init(gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
                            const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table)
 {
-    *self = (gs_pbs_proof_jobs_t){
-        .n = tasks->n, .completion = table->completion, .chained = tasks->chained};
+    *self = (gs_pbs_proof_jobs_t){.n = tasks->n,
+                                  .completion = table->completion,
+                                  .chained = tasks->chained,
+                                  .needs = tasks->needs};
     if (tasks->n < 1 || tasks->n > GS_PBS_PROOF_TASKS_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "1 to 24 tasks");
     }
@@ -98,7 +119,8 @@ int gs_pbs_proof_jobs_init(gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
         self->offset[i] = tasks->offset == NULL ? 0 : tasks->offset[i];
     }
     set_horizon(self);
-    return check_chains(ctx, self);
+    status = check_needs(ctx, self);
+    return status == GS_OK ? check_chains(ctx, self) : status;
 }
 
 /* places[h][x]: the mask among the chosen tasks of x, the bits of one half of a batch. */
@@ -150,10 +172,17 @@ int gs_pbs_proof_jobs_restrict(const gs_pbs_proof_jobs_t *self, gs_context_t *ct
 uint32_t gs_pbs_proof_jobs_current(const gs_pbs_proof_jobs_t *self, const int64_t *done,
                                    uint32_t left)
 {
-    if (self->chained == 0) {
-        return left;
-    }
     uint32_t current = 0;
+    for (int32_t i = 0; i < self->n && self->chained == 0; i++) {
+        bool waits = false;
+        for (int32_t p = 0; p < self->n && self->needs != NULL; p++) {
+            waits = waits || ((self->needs[i] >> p & 1) != 0 && done[p] <= done[i]);
+        }
+        current |= waits ? 0 : left & UINT32_C(1) << i;
+    }
+    if (self->chained == 0) {
+        return current;
+    }
     for (int32_t first = 0, last; first < self->n; first = last + 1) {
         for (last = first; (self->chained >> last & 1) != 0; last++) {
         }

@@ -5,7 +5,7 @@
 GS_PYTHON_SIGNATURE(
     schedule_replay,
     "schedule_replay(period, deadline, offset, completion, start, end, batch, *, idling, "
-    "cycle_from=0, cycle_length=0, chained=None)",
+    "cycle_from=0, cycle_length=0, precedence=None)",
     "AAAAAAApLLN", "tuple[int, int, int, int]",
     "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
     "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.\n"
@@ -14,11 +14,11 @@ GS_PYTHON_SIGNATURE(
 static PyObject *schedule_replay(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames)
 {
-    PyObject *in[7], *chained = Py_None;
+    PyObject *in[7], *precedence = Py_None;
     int idling;
     long long from = 0, length = 0;
     if (!gs_python_parse(&schedule_replay_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
-                         &in[3], &in[4], &in[5], &in[6], &idling, &from, &length, &chained)) {
+                         &in[3], &in[4], &in[5], &in[6], &idling, &from, &length, &precedence)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -30,7 +30,7 @@ static PyObject *schedule_replay(PyObject *module, PyObject *const *args, Py_ssi
     gs_schedule_frame_t *frames = NULL;
     PyObject *result = NULL;
     if (!gs_python_problem_init(&problem, in[0], in[1], in[2], in[3], Py_None) ||
-        !gs_python_problem_chains(&problem, chained)) {
+        !gs_python_problem_precedence(&problem, precedence)) {
         goto out;
     }
     static const char *const names[3] = {"start", "end", "batch"};

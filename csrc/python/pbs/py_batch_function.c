@@ -341,8 +341,12 @@ static PyObject *function_search(PyObject *module, PyObject *const *args, Py_ssi
             goto out;
         }
     }
-    gs_periodic_tasks_t tasks = {source.n, gs_python_i64(columns[0]), gs_python_i64(columns[1]),
-                                 gs_python_i64(columns[2]), 0};
+    gs_periodic_tasks_t tasks = {source.n,
+                                 gs_python_i64(columns[0]),
+                                 gs_python_i64(columns[1]),
+                                 gs_python_i64(columns[2]),
+                                 0,
+                                 NULL};
     gs_pbs_large_options_t options = {.idling = idling != 0, .round = round, .skip = skip};
     call.ctx.states_limit = states;
     gs_python_release(&call);

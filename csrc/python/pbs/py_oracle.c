@@ -91,7 +91,7 @@ static PyObject *by_utilization(PyObject *module, PyObject *const *args, Py_ssiz
         npy_intp row = set * times.n;
         int64_t *table = gs_python_i64(completion) + (set << times.n);
         const int64_t *period_row = gs_python_i64(periods) + row;
-        gs_periodic_tasks_t tasks = {times.n, period_row, period_row, NULL, 0};
+        gs_periodic_tasks_t tasks = {times.n, period_row, period_row, NULL, 0, NULL};
         status = draw_times(&times, &call.ctx, set, table);
         if (status == GS_OK) {
             status = gs_pbs_oracle_by_utilization(&call.ctx, &tasks,

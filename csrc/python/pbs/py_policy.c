@@ -79,7 +79,7 @@ bool gs_python_policy(PyObject *module, PyObject *object, const gs_pbs_problem_t
 
 GS_PYTHON_SIGNATURE(policy_open,
                     "policy_open(period, deadline, offset, completion, begin, first, last, *, "
-                    "chained=None)",
+                    "precedence=None)",
                     "AAAAAAAN", "Policy",
                     "A Policy from one task set (a stack of one) and F\n"
                     "as pbs_search returns it.");
@@ -87,9 +87,9 @@ GS_PYTHON_SIGNATURE(policy_open,
 static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
-    PyObject *in[7], *chained = Py_None;
+    PyObject *in[7], *precedence = Py_None;
     if (!gs_python_parse(&policy_open_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
-                         &in[3], &in[4], &in[5], &in[6], &chained)) {
+                         &in[3], &in[4], &in[5], &in[6], &precedence)) {
         return NULL;
     }
     PyObject *handle = NULL;
@@ -106,7 +106,7 @@ static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t
     }
     static const char *const names[3] = {"begin", "first", "last"};
     bool fine = gs_python_problem_init(&self->arrays, in[0], in[1], in[2], in[3], Py_None) &&
-                gs_python_problem_chains(&self->arrays, chained) &&
+                gs_python_problem_precedence(&self->arrays, precedence) &&
                 gs_python_length(self->arrays.period, "period", 0, 1);
     for (int i = 0; i < 3 && fine; i++) {
         spans[i] = gs_python_int64(in[4 + i], names[i], 1);

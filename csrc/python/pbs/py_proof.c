@@ -137,11 +137,11 @@ GS_PYTHON_SIGNATURE(
     proof_states,
     "pbs_proof_states(period, deadline, offset, completion, *, subset, window, prices, "
     "scale, start, pending, latest, span_begin, span_first, span_last, idling, "
-    "repeating, stop, chained=None)",
+    "repeating, stop, precedence=None)",
     "AAAANAAAAAAAAAppSN", "tuple[int, int, int, int]",
     "Checks dead states; as pbs_proof_prices. window, scale: (W,); prices: (W,\n"
     "n); start, latest: (E,); pending: (E, n); span_begin: (E + 1,); span_first,\n"
-    "span_last: (S,); chained: as in pbs_search.");
+    "span_last: (S,); precedence: as in pbs_search.");
 
 enum { WINDOW, SCALE, START, LATEST, SPAN_BEGIN, SPAN_FIRST, SPAN_LAST, PRICES, PENDING, ARRAYS };
 
@@ -170,20 +170,20 @@ static PyObject *proof_states(PyObject *module, PyObject *const *args, Py_ssize_
     static const char *const names[ARRAYS] = {"window",    "scale",      "start",
                                               "latest",    "span_begin", "span_first",
                                               "span_last", "prices",     "pending"};
-    PyObject *in[4], *subset, *given[ARRAYS], *stop, *chained = Py_None;
+    PyObject *in[4], *subset, *given[ARRAYS], *stop, *precedence = Py_None;
     PyObject *result = NULL;
     int idling, repeating;
     if (!gs_python_parse(&proof_states_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &subset, &given[WINDOW], &given[PRICES], &given[SCALE],
                          &given[START], &given[PENDING], &given[LATEST], &given[SPAN_BEGIN],
                          &given[SPAN_FIRST], &given[SPAN_LAST], &idling, &repeating, &stop,
-                         &chained)) {
+                         &precedence)) {
         return NULL;
     }
     check_t check;
     PyArrayObject *arrays[ARRAYS] = {NULL};
     if (!check_init(&check, in, subset, stop) ||
-        !gs_python_problem_chains(&check.problem, chained)) {
+        !gs_python_problem_precedence(&check.problem, precedence)) {
         goto out;
     }
     for (int i = 0; i < ARRAYS; i++) {

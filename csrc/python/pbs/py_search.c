@@ -67,7 +67,7 @@ GS_PYTHON_SIGNATURE(
     pbs_search,
     "pbs_search(period, deadline, offset, completion, undecided, *, idling, thorough, "
     "policy, policy_limit, states, bytes, seconds, stop, proof=False, skip=0, "
-    "chained=None)",
+    "precedence=None)",
     "AAAANpppLLLdSpiN",
     "tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None, dict[str, "
     "Any] | None, tuple[_Ints, _Ints, _Ints] | None]",
@@ -76,19 +76,20 @@ GS_PYTHON_SIGNATURE(
     "Returns the columns (answer, stage, spent, states, bytes, nanoseconds) of\n"
     "length N and, for a stack of one, (start, end, batch) or None, the proof or\n"
     "None, and F or None, else None thrice. skip: stages left out,\n"
-    "GS_PBS_SEARCH_SKIP_*. chained: of chains, the mask of the rows that the next\n"
-    "row follows in the same job, int64 (N,).");
+    "GS_PBS_SEARCH_SKIP_*. precedence: of chains, the mask of the rows that the next\n"
+    "row follows in the same job, int64 (N,); else the masks of the rows that each\n"
+    "row needs (gs_periodic_tasks_t), int64 (N, n).");
 
 static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
 {
-    PyObject *period, *deadline, *offset, *completion, *undecided, *stop, *chained = Py_None;
+    PyObject *period, *deadline, *offset, *completion, *undecided, *stop, *precedence = Py_None;
     int idling, thorough, policy, proof = 0, skip = 0;
     long long policy_limit, states, bytes;
     double seconds;
     if (!gs_python_parse(&pbs_search_signature, args, nargs, kwnames, &period, &deadline, &offset,
                          &completion, &undecided, &idling, &thorough, &policy, &policy_limit,
-                         &states, &bytes, &seconds, &stop, &proof, &skip, &chained)) {
+                         &states, &bytes, &seconds, &stop, &proof, &skip, &precedence)) {
         return NULL;
     }
     if (states < 0 || policy_limit < 0) {
@@ -106,7 +107,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
     gs_pbs_search_t search;
     gs_pbs_search_init(&search);
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided) ||
-        !gs_python_problem_chains(&problem, chained) ||
+        !gs_python_problem_precedence(&problem, precedence) ||
         !gs_python_new_columns(columns, COLUMNS, problem.sets)) {
         goto out;
     }
@@ -158,7 +159,7 @@ out:
 GS_PYTHON_SIGNATURE(
     pbs_edf,
     "pbs_edf(period, deadline, offset, completion, *, parallel, bytes, seconds, stop, "
-    "chained=None)",
+    "precedence=None)",
     "AAAApLdSN", "tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None]",
     "Simulates EDFserial or EDFParallel for a stack of N task sets\n"
     "(gs_pbs_edf_simulate). Returns (answer, spent, task, job, deadline), columns\n"
@@ -168,12 +169,12 @@ GS_PYTHON_SIGNATURE(
 static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames)
 {
-    PyObject *period, *deadline, *offset, *completion, *stop, *chained = Py_None;
+    PyObject *period, *deadline, *offset, *completion, *stop, *precedence = Py_None;
     int parallel;
     long long bytes;
     double seconds;
     if (!gs_python_parse(&pbs_edf_signature, args, nargs, kwnames, &period, &deadline, &offset,
-                         &completion, &parallel, &bytes, &seconds, &stop, &chained)) {
+                         &completion, &parallel, &bytes, &seconds, &stop, &precedence)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -186,7 +187,7 @@ static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nar
     gs_schedule_t schedule;
     gs_schedule_init(&schedule);
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, Py_None) ||
-        !gs_python_problem_chains(&problem, chained) ||
+        !gs_python_problem_precedence(&problem, precedence) ||
         !gs_python_new_columns(columns, 5, problem.sets)) {
         goto out;
     }
@@ -237,7 +238,7 @@ out:
 GS_PYTHON_SIGNATURE(
     pbs_endless,
     "pbs_endless(period, deadline, offset, completion, undecided, *, idling, states, "
-    "bytes, seconds, stop, chained=None)",
+    "bytes, seconds, stop, precedence=None)",
     "AAAANpLLdSN",
     "tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]",
     "Decides one task set (a stack of one) over an infinite horizon\n"
@@ -248,13 +249,13 @@ GS_PYTHON_SIGNATURE(
 static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
-    PyObject *period, *deadline, *offset, *completion, *undecided, *stop, *chained = Py_None;
+    PyObject *period, *deadline, *offset, *completion, *undecided, *stop, *precedence = Py_None;
     int idling;
     long long states, bytes;
     double seconds;
     if (!gs_python_parse(&pbs_endless_signature, args, nargs, kwnames, &period, &deadline, &offset,
                          &completion, &undecided, &idling, &states, &bytes, &seconds, &stop,
-                         &chained)) {
+                         &precedence)) {
         return NULL;
     }
     if (states < 0) {
@@ -270,7 +271,7 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
     gs_pbs_infinite_horizon_t endless;
     gs_pbs_infinite_horizon_init(&endless);
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided) ||
-        !gs_python_problem_chains(&problem, chained) ||
+        !gs_python_problem_precedence(&problem, precedence) ||
         !gs_python_length(problem.period, "period", 0, 1)) {
         goto out;
     }

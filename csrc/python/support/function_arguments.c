@@ -61,7 +61,7 @@ int gs_python_function_open(const gs_python_function_t *self, gs_context_t *ctx,
                             gs_pbs_large_function_t *function)
 {
     const int64_t *period = gs_python_i64(self->period);
-    gs_periodic_tasks_t tasks = {self->n, period, period, NULL, 0};
+    gs_periodic_tasks_t tasks = {self->n, period, period, NULL, 0, NULL};
     gs_pbs_oracle_slowdown_t slowdown = {self->least, self->most};
     gs_rng_t rng;
     gs_rng_init(&rng, self->key, (uint64_t)self->first, GS_RNG_STREAM_SLOWDOWN);

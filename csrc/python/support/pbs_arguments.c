@@ -43,24 +43,37 @@ bool gs_python_problem_init(gs_python_problem_t *self, PyObject *period, PyObjec
     return true;
 }
 
-bool gs_python_problem_chains(gs_python_problem_t *self, PyObject *chained)
+static bool read_needs(gs_python_problem_t *self, PyObject *needs)
 {
-    if (chained == Py_None) {
-        return true;
-    }
-    self->chained = gs_python_int64(chained, "chained", 1);
-    if (self->chained == NULL || !gs_python_length(self->chained, "chained", 0, self->sets)) {
+    self->needs = gs_python_int64(needs, "precedence", 2);
+    return self->needs != NULL && gs_python_length(self->needs, "precedence", 0, self->sets) &&
+           gs_python_length(self->needs, "precedence", 1, self->n);
+}
+
+static bool read_chains(gs_python_problem_t *self, PyObject *chained)
+{
+    self->chained = gs_python_int64(chained, "precedence", 1);
+    if (self->chained == NULL || !gs_python_length(self->chained, "precedence", 0, self->sets)) {
         return false;
     }
     for (npy_intp set = 0; set < self->sets; set++) {
         int64_t mask = gs_python_i64(self->chained)[set];
         if (mask < 0 || mask > UINT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "chained[%zd]: got %lld, expected a bit mask of rows",
+            PyErr_Format(PyExc_ValueError, "precedence[%zd]: got %lld, expected a bit mask of rows",
                          (Py_ssize_t)set, (long long)mask);
             return false;
         }
     }
     return true;
+}
+
+bool gs_python_problem_precedence(gs_python_problem_t *self, PyObject *precedence)
+{
+    if (precedence == Py_None) {
+        return true;
+    }
+    bool of_rows = PyArray_Check(precedence) && PyArray_NDIM((PyArrayObject *)precedence) == 2;
+    return of_rows ? read_needs(self, precedence) : read_chains(self, precedence);
 }
 
 void gs_python_problem_free(gs_python_problem_t *self)
@@ -71,15 +84,19 @@ void gs_python_problem_free(gs_python_problem_t *self)
     Py_CLEAR(self->completion);
     Py_CLEAR(self->undecided);
     Py_CLEAR(self->chained);
+    Py_CLEAR(self->needs);
 }
 
 gs_periodic_tasks_t gs_python_problem_tasks(const gs_python_problem_t *self, npy_intp set)
 {
     npy_intp row = set * self->n;
     uint32_t chained = self->chained == NULL ? 0 : (uint32_t)gs_python_i64(self->chained)[set];
-    return (gs_periodic_tasks_t){self->n, gs_python_i64(self->period) + row,
+    return (gs_periodic_tasks_t){self->n,
+                                 gs_python_i64(self->period) + row,
                                  gs_python_i64(self->deadline) + row,
-                                 gs_python_i64(self->offset) + row, chained};
+                                 gs_python_i64(self->offset) + row,
+                                 chained,
+                                 self->needs == NULL ? NULL : gs_python_i64(self->needs) + row};
 }
 
 gs_batch_table_t gs_python_problem_table(const gs_python_problem_t *self, npy_intp set)

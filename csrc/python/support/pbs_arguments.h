@@ -9,6 +9,7 @@ typedef struct {
     PyArrayObject *completion;                 /* (sets, 2^n) */
     PyArrayObject *undecided;                  /* (sets, 2^n) or NULL */
     PyArrayObject *chained;                    /* (sets,) or NULL; see gs_periodic_tasks_t */
+    PyArrayObject *needs;                      /* (sets, n) or NULL; the same */
     npy_intp sets;
     int32_t n;
 } gs_python_problem_t;
@@ -18,8 +19,9 @@ typedef struct {
 bool gs_python_problem_init(gs_python_problem_t *self, PyObject *period, PyObject *deadline,
                             PyObject *offset, PyObject *completion, PyObject *undecided);
 
-/* Reads the chains of the sets, a mask each; None: there are none. After gs_python_problem_init. */
-bool gs_python_problem_chains(gs_python_problem_t *self, PyObject *chained);
+/* Reads what waits for what: the chains of the sets, a mask each, or the needs of all rows of the
+ * sets; None: nothing waits. After gs_python_problem_init. */
+bool gs_python_problem_precedence(gs_python_problem_t *self, PyObject *precedence);
 void gs_python_problem_free(gs_python_problem_t *self);
 
 gs_periodic_tasks_t gs_python_problem_tasks(const gs_python_problem_t *self, npy_intp set);

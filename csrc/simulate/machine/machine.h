@@ -61,8 +61,8 @@
  * unknown enumerators, times that are not positive (costs: negative) or at least
  * GS_CHECK_LATEST, equal priorities, programs that do not end with a STOP, sections that
  * do not begin and end in turn, calls that nothing waits for, a block that fits no SM, a copy
- * without its engine, kernels without a context or a channel, clients with several limits or
- * devices, and tasks that others release with frames. */
+ * without its engine, kernels without a context or a channel, and clients with several limits or
+ * devices. */
 int gs_simulate_machine_init(gs_simulate_machine_t *self, gs_context_t *ctx,
                              const gs_simulate_machine_model_t *model);
 

@@ -390,15 +390,12 @@ static int check_releases(gs_context_t *ctx, const model_t *m)
     return status;
 }
 
-/* Links: tasks before each task, of rules that take jobs at any time. */
+/* Links: tasks before each task. */
 static int check_links(gs_context_t *ctx, const model_t *m)
 {
     int status = gs_check_offsets(ctx, "after_begin", m->after_begin, m->n, 0);
     if (status != GS_OK) {
         return status;
-    }
-    if (m->after_begin[m->n] > 0 && m->rule == GS_SIMULATE_MACHINE_RULE_FRAMES) {
-        return gs_fail(ctx, GS_ERR_VALUE, "after", -1, 0, "no such tasks with frames");
     }
     status = gs_check_range(ctx, "after", m->after, m->after_begin[m->n], 0, m->n - 1,
                             "the index of a task");

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,14 +28,20 @@ from gpusched.comparison.workload_answer import deadlines_of
 from gpusched.model.answer import Answer, Times, missing
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_graph import KernelGraph
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.programs import Programs
 from gpusched.model.views.derived_view import View
+from gpusched.model.views.graph_view import ARRIVALS, GraphBatchView
 from gpusched.model.workload.time_units import tick_length, time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import Way
 
 __all__ = ["Found", "Judged", "judged"]
+
+ModelView: TypeAlias = (
+    "View[HostTasks] | View[KernelTasks] | View[KernelChains] | View[KernelGraph] | View[Programs]"
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Found:
 
     answer: Answer | MigAllocation
     # None: the answer is one for the workload
-    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | View[Programs] | None
+    view: ModelView | None
     accepted: bool
     said: tuple[str, ...] = ()
     slower: tuple[str, ...] = ()  # how the slowdown was counted, in times that are upper bounds
@@ -228,6 +234,8 @@ def _doubt_about_rejection(
     if fine.rounded:
         return "times of blocks are rounded up to ticks"
     if way.name in ("pbs", "edf_serial", "edf_parallel"):
+        if any(task.after for task in models.workload):
+            return ARRIVALS
         if pessimism := models.pessimism_of_batches(serial=way.name == "edf_serial"):
             return pessimism
         if way.name != "pbs" and cpu_side(models).condition:
@@ -252,17 +260,21 @@ def _in_ticks(response: Times, grain: int) -> Times:
 def _by_task(
     workload: Workload,
     answer: Answer,
-    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | View[Programs],
+    view: ModelView,
 ) -> tuple[Times, Any]:
     """Responses of whole jobs, and whether they are bounded, for all tasks of the workload.
 
     The response of a kernel is that of its job without the work around it, by which the view has
-    shortened its deadline.
+    shortened its deadline, or says; of tasks that others release, from the arrivals of their
+    sources.
     """
     index = {name: i for i, name in enumerate(workload.names)}
     places = [index[name] for name in view.tasks.name]
     deadline = np.array([workload[i].deadline for i in places], np.int64)
-    around = deadline - view.tasks.deadline
+    if isinstance(view, GraphBatchView):
+        around = view.around
+    else:
+        around = deadline - view.tasks.deadline
     response = np.zeros(len(workload), np.int64)
     known, bounded = np.zeros((2, len(workload)), np.bool_)
     response[places] = answer.response.filled(0) + around
