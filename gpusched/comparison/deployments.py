@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.arguments import instance
-from gpusched._support.text import named, shown
+from gpusched._support.text import clip, named, shown
 from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels
@@ -157,7 +157,7 @@ def deployment_of(
             f"{answer.label}: got an answer that is {answer.verdict}, expected a guarantee; with "
             "anyway=True (--anyway) the recipe says that nothing is guaranteed"
         )
-    released = [task.name for task in workload if task.after]
+    released = [task.name for task in answer.workload if task.after]
     if released and way in PLANS:
         raise ValueError(
             f"{clip(released[0], 60)}: got a task that others release, expected periodic tasks "
