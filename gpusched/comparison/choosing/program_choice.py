@@ -76,6 +76,17 @@ def choose(
 tested)
     Of all 36 choices, none has a larger margin.
 
+    Sources on one clock read each other's results without a wait where their offsets suit:
+
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
+    ...     gs.Task("control", "10ms", [gs.CPU("1ms")], reads="camera"),
+    ... ], "us", paths=[gs.Path("command", ["camera", "control"], "20ms", phases="given")])
+    >>> found = gs.choose(
+    ...     w, gs.Platform("AGX Orin", cpus=2), "mpcp", what=["offsets"], aim="paths")
+    >>> found.before.path("command").bound, found.answer.path("command").bound, found.changes
+    (11000, 8000, ('control: offset 7ms instead of 0ns',))
+
     Parameters
     ----------
     workload, platform
