@@ -117,7 +117,7 @@ def test_offsets_equal_an_enumeration(seed: int) -> None:
 def test_a_local_search_where_links_close_a_ring() -> None:
     """It is never worse than the start, and here as good as an enumeration nearly always."""
     equal = tried = 0
-    for seed in range(40):
+    for seed in range(24):
         w, p = program(seed, rings=True)
         start = gs.analyze(w, p, "mpcp")
         choice = OffsetChoice(w)
@@ -128,7 +128,7 @@ def test_a_local_search_where_links_close_a_ring() -> None:
         least = min(share for share, _ in every_bound(start))
         assert least <= shares(found) <= shares(start)
         equal += shares(found) == least
-    assert tried >= 18 and equal >= tried - 1
+    assert tried >= 10 and equal >= tried - 1
 
 
 def given(w: gs.Workload) -> gs.Workload:
@@ -209,12 +209,12 @@ def test_a_deadline_that_offsets_alone_meet() -> None:
     assert gs.choose(w, p, "mpcp", aim="change").what == ("priorities",)
 
 
-@pytest.mark.parametrize(("way", "deadline"), [("mpcp", 20), ("gcaps", 24), ("one_stream", 16)])
+@pytest.mark.parametrize(("way", "deadline"), [("mpcp", 20), ("gcaps", 16), ("one_stream", 16)])
 def test_the_largest_margin_of_all_offsets(way: str, deadline: int) -> None:
     """It has room behind the ends: the best offsets for the largest factor."""
     tasks = [
         gs.Task("a", 12, [gs.CPU(1), gs.Kernel(2)], core=0),
-        gs.Task("b", 8, [gs.CPU(2)], core=1, reads="a"),
+        gs.Task("b", 4, [gs.CPU(2)], core=1, reads="a"),
     ]
     w = gs.Workload(tasks, paths=[gs.Path("a to b", ["a", "b"], deadline, "age", "given")])
     p = gs.Platform(gs.GPU(1, 1024, 8), cpus=2)
@@ -332,3 +332,45 @@ def test_refused_and_saved(tmp_path: Path) -> None:
     found.save(tmp_path / "choice")
     again = gs.Choice.load(tmp_path / "choice")
     assert again == found and again.of == "a to c" and str(again) == str(found)
+
+
+def test_long_periods_and_long_hyperperiods() -> None:
+    """Of sources whose arrivals repeat late, bounds are those of all phases; none overflows."""
+    long = 2**56 - 1
+    for a, b, every in ((10**6 + 1, 10**6 + 3, 1), (long, long - 2, 1), (2**55 + 1, 2**50, 7)):
+        tasks = [
+            gs.Task("a", a, [gs.CPU(5)]),
+            gs.Task("b", after="a", every=every, segments=[gs.CPU(5)]),
+            gs.Task("c", b, [gs.CPU(5)], reads=["a", "b"]),
+            gs.Task("d", b, [gs.CPU(5)], reads="c"),
+        ]
+        paths = [
+            gs.Path("x", ["a", "b", "c", "d"], 2**58, "age", "given"),
+            gs.Path("y", ["a", "c"], 2**58, "reaction", "given"),
+        ]
+        w, p = gs.Workload(tasks, paths=paths), gs.Platform(gs.GPU(1, 1024, 8), cpus=4)
+        found = gs.choose(w, p, "one_stream", what=["offsets"], aim="paths")
+        assert found.before is not None and shares(found.answer) <= shares(found.before)
+
+
+def test_the_clock_is_that_of_linked_sources_alone() -> None:
+    """Sources that no path with given phases links keep their offsets, and so does a first one."""
+    work = [gs.CPU(2)]
+    tasks = [
+        gs.Task("a", 40, work, offset=7),
+        gs.Task("b", 40, work, reads="a"),
+        gs.Task("c", 40, work, reads="b", offset=3),
+        gs.Task("d", 40, work, offset=1),
+        gs.Task("e", 40, work, reads="d"),
+    ]
+    paths = [
+        gs.Path("a to b", ["a", "b"], 90, phases="given"),
+        gs.Path("b to c", ["b", "c"], 90),
+        gs.Path("d to e", ["d", "e"], 90, phases="given"),
+    ]
+    w = gs.Workload(tasks, paths=paths)
+    assert OffsetChoice(w).names == ("b", "e")
+    found = gs.choose(w, gs.Platform(gs.GPU(1, 1024, 8), cpus=5), "mpcp", what=["offsets"],
+                      aim="paths")  # fmt: skip
+    assert [t.offset for t in found.workload] == [7, 9, 3, 1, 3]
+    assert [path.bound for path in found.answer.paths] == [4, 44, 4]

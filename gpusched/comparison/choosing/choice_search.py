@@ -1,8 +1,9 @@
 """Search for the values with which a test guarantees a program, by the largest margin.
 
 All choices are tested if a budget of choices suffices for them. If it does not, a local search
-changes one value for one task at a time, and prefers the task that its test says is late. Offsets
-are not among these values: for each choice they follow from the ends of its tasks.
+changes one value for one task at a time, and prefers the task that its test says is late, or those
+of the longest path. Offsets are not among these values: for each choice they follow from the ends
+of its tasks.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ class ChoiceSearch:
         self.tested, self.whole, self.spent, self.refused = 0, False, False, ""
         self._rank = _OPEN
         self._length: tuple[Fraction, ...] = ()
-        self._late, self._sure = "", offsets is None or offsets.whole
+        self._late: tuple[str, ...] = ()
+        self._sure = offsets is None or offsets.whole
         counts = [one.count for one in opens]
         known = [count for count in counts if count is not None]
         self.total = prod(known) if len(known) == len(counts) and prod(known) <= 10**9 else None
@@ -157,7 +159,8 @@ class ChoiceSearch:
             for _ in range(20):  # a move that was not tried before
                 i = random.randrange(len(self._opens))
                 late = self._late and random.random() < 0.5
-                item = self._late if late else random.choice(items)
+                among = self._late if late else items
+                item = among[0] if len(among) == 1 else random.choice(among)
                 moved = self._opens[i].moved(at[i], item, random)
                 point = (*at[:i], moved, *at[i + 1 :])
                 if point not in seen and point != self.best:
@@ -222,9 +225,21 @@ class ChoiceSearch:
         self.best, self.margin, self._rank = point, margin, rank
         self.workload, self.platform = found.workload, platform
         self._length = self._lengths(found) if self._aim == "paths" else ()
-        at = found.tightest
-        self._late = "" if at is None else workload.names[at]
+        self._late = self._tightest(found)
         return True
+
+    def _tightest(self, found: WorkloadAnswer) -> tuple[str, ...]:
+        """The tasks that are changed first: the latest one, or those of the longest path."""
+        path = found.tightest_path
+        if self._aim == "paths":
+            path = (
+                found.path(self._of)
+                if self._of != "all"
+                else max(found.paths, key=lambda path: path.share or 0)
+            )
+        if path is not None:
+            return path.path.tasks
+        return () if found.tightest is None else (found.workload.names[found.tightest],)
 
     def _may_be_better(self, workload: Workload, platform: Platform) -> bool:
         """Whether a choice is not known to be worse than the best one, by a few tests."""

@@ -28,7 +28,7 @@ from gpusched.comparison.path_answers import PathAnswer, legs_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.workload.links import sources_of
 from gpusched.model.workload.path import KINDS
-from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.time_units import MOST_TICKS, time_with_unit
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["OffsetChoice"]
@@ -91,8 +91,10 @@ class OffsetChoice:
         self._behind = self._order(workload)
         self.names = tuple(self._behind)
         pairs = {(link.before, link.behind) for link in self._links}
+        open_ended = len(pairs) == len(self.names)
         one_way = not any((behind, before) in pairs for before, behind in pairs)
-        self.whole = one_way and len(pairs) == len(self.names) and self._count() <= _MOST_COMPARED
+        short = max(self._cycle.values(), default=0) < MOST_TICKS
+        self.whole = open_ended and one_way and short and self._count() <= _MOST_COMPARED
 
     def _cycles(self, workload: Workload) -> dict[str, int]:
         """The time after which the arrivals of the legs of each source repeat."""
@@ -218,13 +220,13 @@ class OffsetChoice:
             yield offsets
             return
         links, span = self._behind[name]
-        values = dict.fromkeys(
+        values = {
             value % span
             for link in links
             if link in lead
             for value in self._later(link, lead[link], name, offsets, range(span // link.step))
-        )
-        for value in values or (0,):
+        }
+        for value in sorted(values) or (0,):
             yield from self._tight(lead, {**offsets, name: value})
 
     @staticmethod
@@ -250,12 +252,15 @@ class OffsetChoice:
                     if not left:
                         return
                     left -= 1
-                    tried = {**at, name: value % self._cycle[name]}
+                    tried = {**at, name: value % self._cycle[name] % MOST_TICKS}
                     yield tried
                     if (of := key(tried)) < least:
                         at, least, moved = tried, of, True
             if not moved:
-                at = {**start, **{n: random.randrange(self._cycle[n]) for n in self.names}}
+                at = {**start, **{name: self._anywhere(name, random) for name in self.names}}
+
+    def _anywhere(self, name: str, random: Random) -> int:
+        return random.randrange(min(self._cycle[name], MOST_TICKS))
 
     def _moves(
         self, name: str, lead: dict[_Link, int], offsets: Offsets, random: Random
@@ -264,6 +269,7 @@ class OffsetChoice:
             if name in (link.before, link.behind):
                 count = self._cycle[name] // link.step
                 most = min(count, _MOST_NEAR)
-                multiples = range(count) if count == most else random.sample(range(count), most)
+                drawn = (random.randrange(count) for _ in range(most))
+                multiples = range(count) if count == most else list(drawn)
                 yield from self._later(link, time, name, offsets, multiples)
-        yield random.randrange(self._cycle[name])
+        yield self._anywhere(name, random)
