@@ -24,7 +24,7 @@ from random import Random
 
 from gpusched._support.text import clip
 from gpusched.analysis.path_times import path_bounds
-from gpusched.comparison.path_answers import PathAnswer, legs_of
+from gpusched.comparison.path_answers import PathAnswer, is_timed, legs_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.workload.links import sources_of
 from gpusched.model.workload.path import KINDS
@@ -58,7 +58,7 @@ def _links(workload: Workload) -> list[_Link]:
     source = sources_of(workload.tasks)
     found = []
     for number, path in enumerate(workload.paths):
-        if path.phases != "given":
+        if not is_timed(path, workload):
             continue
         for at, (one, two) in enumerate(pairwise(legs_of(path, workload))):
             before, behind = source[one[-1].name], source[two[0].name]
@@ -184,7 +184,7 @@ class OffsetChoice:
 
     def _key_of(self, paths: Sequence[PathAnswer]) -> Callable[[Offsets], tuple[Fraction, ...]]:
         """What has to be small: late paths, then the aim, the largest share, the sum of bounds."""
-        given = [path for path in paths if path.path.phases == "given" and path.legs]
+        given = [path for path in paths if path.is_timed and path.legs]
         columns = [
             (
                 [leg.period for leg in path.legs],

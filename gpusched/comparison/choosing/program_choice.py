@@ -275,6 +275,7 @@ def _asked(
         if name == "offsets" and not OffsetChoice(workload).names:
             raise ValueError(
                 f"what[{i}]: got 'offsets', expected a path with phases='given' that reads from "
-                "one source to another; sources of other paths have clocks of their own"
+                "one source to another, whose periods are whole ticks; sources of other paths have "
+                "clocks of their own"
             )
     return tuple(one for one in known if one in names)
