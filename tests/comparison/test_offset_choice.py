@@ -353,6 +353,24 @@ def test_long_periods_and_long_hyperperiods() -> None:
         assert found.before is not None and shares(found.answer) <= shares(found.before)
 
 
+def test_many_paths_over_the_same_links_are_few_offsets() -> None:
+    work = [gs.CPU(1)]
+    tasks = [
+        gs.Task("a", 30, work),
+        gs.Task("b", 20, work, reads="a"),
+        gs.Task("c", 12, work, reads="b"),
+    ]
+    paths = [gs.Path(f"p{i}", ["a", "b", "c"], 90 + i, phases="given") for i in range(40)]
+    w, p = gs.Workload(tasks, paths=paths), gs.Platform(gs.GPU(1, 1024, 8), cpus=3)
+    assert OffsetChoice(w).whole
+    start = gs.analyze(w, p, "mpcp")
+    with pytest.raises(gs.Cancelled):
+        OffsetChoice(w).best(start, bytearray(b"\x01"))
+    found = gs.choose(w, p, "mpcp", what=["offsets"], aim="paths")
+    one = gs.analyze(w.replace(paths=paths[:1]), p, "mpcp")
+    assert found.optimal and shares(found.answer) == min(share for share, _ in every_bound(one))
+
+
 def test_the_clock_is_that_of_linked_sources_alone() -> None:
     """Sources that no path with given phases links keep their offsets, and so does a first one."""
     work = [gs.CPU(2)]

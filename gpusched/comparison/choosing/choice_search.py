@@ -295,7 +295,8 @@ class ChoiceSearch:
     def _settled(self, answer: WorkloadAnswer) -> Workload:
         """The workload of an answer with the best offsets for it."""
         assert self._offsets is not None
-        return self._offsets.applied(self._offsets.best(answer), answer.workload)
+        offsets = self._offsets.best(answer, self._request.stop)
+        return self._offsets.applied(offsets, answer.workload)
 
     def _answer(
         self, workload: Workload, platform: Platform, factor: Fraction | None

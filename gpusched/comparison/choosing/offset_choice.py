@@ -21,10 +21,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from random import Random
+from typing import Any
 
+from gpusched._support.budget import raise_if_stopped
 from gpusched._support.text import clip
 from gpusched.analysis.path_times import path_bounds
-from gpusched.comparison.path_answers import PathAnswer, is_timed, legs_of
+from gpusched.comparison.path_answers import PathAnswer, ends_of, is_timed, legs_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.workload.links import sources_of
 from gpusched.model.workload.path import KINDS
@@ -44,28 +46,16 @@ Offsets = dict[str, int]
 
 @dataclass(frozen=True)
 class _Link:
-    """A leg of a path that reads the one before it, where sources differ; ``at``: its number."""
+    """The last task of a leg and the first one of the next leg, with their sources, which differ.
+
+    ``step``: the gcd of the times between two results of both legs.
+    """
 
     before: str
     behind: str
-    path: int
-    at: int
-    step: int  # the gcd of both periods
-
-
-def _links(workload: Workload) -> list[_Link]:
-    """The links between sources of the paths with given phases."""
-    source = sources_of(workload.tasks)
-    found = []
-    for number, path in enumerate(workload.paths):
-        if not is_timed(path, workload):
-            continue
-        for at, (one, two) in enumerate(pairwise(legs_of(path, workload))):
-            before, behind = source[one[-1].name], source[two[0].name]
-            if before != behind:
-                step = math.gcd(one[-1].period, two[-1].period)
-                found.append(_Link(before, behind, number, at, step))
-    return found
+    last: str
+    first: str
+    step: int
 
 
 class OffsetChoice:
@@ -86,8 +76,8 @@ class OffsetChoice:
     def __init__(self, workload: Workload, of: str = "all", seed: int = 0) -> None:
         """``of``: the path whose bound is to be small; "all": the largest share of a deadline."""
         self._source, self._of, self._seed = sources_of(workload.tasks), of, seed
-        self._links = _links(workload)
-        self._cycle = self._cycles(workload)
+        self._cycle: dict[str, int] = {}  # after which the arrivals of all legs of a source repeat
+        self._links = self._links_of(workload)
         self._behind = self._order(workload)
         self.names = tuple(self._behind)
         pairs = {(link.before, link.behind) for link in self._links}
@@ -96,14 +86,19 @@ class OffsetChoice:
         short = max(self._cycle.values(), default=0) < MOST_TICKS
         self.whole = open_ended and one_way and short and self._count() <= _MOST_COMPARED
 
-    def _cycles(self, workload: Workload) -> dict[str, int]:
-        """The time after which the arrivals of the legs of each source repeat."""
-        cycle: dict[str, int] = {}
-        for link in self._links:
-            legs = legs_of(workload.paths[link.path], workload)
-            for name, leg in ((link.before, legs[link.at]), (link.behind, legs[link.at + 1])):
-                cycle[name] = math.lcm(cycle.get(name, 1), leg[-1].period)
-        return cycle
+    def _links_of(self, workload: Workload) -> list[_Link]:
+        """The links between sources of the paths with given phases."""
+        found: dict[_Link, None] = {}
+        for path in (path for path in workload.paths if is_timed(path, workload)):
+            for one, two in pairwise(legs_of(path, workload)):
+                before, behind = self._source[one[-1].name], self._source[two[0].name]
+                if before == behind:
+                    continue
+                step = math.gcd(one[-1].period, two[-1].period)
+                found[_Link(before, behind, one[-1].name, two[0].name, step)] = None
+                for name, leg in ((before, one), (behind, two)):
+                    self._cycle[name] = math.lcm(self._cycle.get(name, 1), leg[-1].period)
+        return list(found)
 
     def _order(self, workload: Workload) -> dict[str, tuple[list[_Link], int]]:
         """The sources, each behind one to which it is linked: these links, and the range of its
@@ -159,28 +154,34 @@ class OffsetChoice:
             if old != new
         )
 
-    def best(self, answer: WorkloadAnswer) -> tuple[int, ...]:
-        """The best offsets found for the ends of an answer; its own if none are better."""
+    def best(self, answer: WorkloadAnswer, stop: Any = None) -> tuple[int, ...]:
+        """The best offsets found for the ends of an answer; its own if none are better.
+
+        Raises Cancelled or BudgetSpent once ``stop`` is set.
+        """
         sources = {name: answer.workload[name].offset for name in self._cycle}
         key = self._key_of(answer.paths)
-        lead = self._leads(answer.paths)
+        lead = self._leads(answer)
         best, least = sources, key(sources)
         if self.whole:
             tried = self._tight(lead, {n: o for n, o in sources.items() if n not in self._behind})
         else:
             tried = self._near(lead, sources, key)
         for offsets in tried:
+            raise_if_stopped(stop)
             if (of := key(offsets)) < least:
                 best, least = offsets, of
         return tuple(best[name] for name in self.names)
 
-    def _leads(self, paths: Sequence[PathAnswer]) -> dict[_Link, int]:
-        """The lead of each link whose path has a bound."""
-        found = {}
-        for link in self._links:
-            if legs := paths[link.path].legs:
-                found[link] = legs[link.at].end - legs[link.at + 1].earliest
-        return found
+    def _leads(self, answer: WorkloadAnswer) -> dict[_Link, int]:
+        """The lead of each link whose last task has a bound."""
+        ends = answer.ends or ends_of(answer.response, answer.bounded)
+        index = answer.workload.index
+        return {
+            link: int(ends.end[index(link.last)] - ends.earliest[index(link.first)])
+            for link in self._links
+            if ends.end[index(link.last)] >= 0
+        }
 
     def _key_of(self, paths: Sequence[PathAnswer]) -> Callable[[Offsets], tuple[Fraction, ...]]:
         """What has to be small: late paths, then the aim, the largest share, the sum of bounds."""
@@ -197,8 +198,9 @@ class OffsetChoice:
         known: dict[tuple[int, ...], tuple[Fraction, ...]] = {}
 
         def key(offsets: Offsets) -> tuple[Fraction, ...]:
-            if (of := known.get(tuple(offsets.values()))) is not None:
-                return of
+            values = tuple(offsets[name] for name in self._cycle)
+            if values in known:
+                return known[values]
             worst = goal = total = Fraction(0)
             for path, legs, names in zip(given, columns, sources, strict=True):
                 at = [offsets.get(name, 0) for name in names]
@@ -208,8 +210,8 @@ class OffsetChoice:
                     worst = max(worst, Fraction(bound, path.path.deadline))
                 if path.path.name == self._of:
                     goal = Fraction(bound)
-            of = known[tuple(offsets.values())] = max(worst, Fraction(1)), goal, worst, total
-            return of
+            known[values] = max(worst, Fraction(1)), goal, worst, total
+            return known[values]
 
         return key
 
