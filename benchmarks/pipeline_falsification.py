@@ -10,9 +10,12 @@ largest times come to their bounds.
 
 A second table is of a search: of programs whose tasks all have bounds, phases climb towards the end
 that is closest to its bound, with gaps between arrivals, drawn times and ties, and a task that is
-last at ties. The tests run a small part of both.
+last at ties. A third one is of sources on one clock, whose offsets are chosen so that paths are
+short: every bound of a path is then one that no job may miss by a tick. The tests run a small part
+of each.
 
-    python benchmarks/pipeline_falsification.py [--programs 3000] [--climbs 300] [--seed 1] [--save]
+    python benchmarks/pipeline_falsification.py [--programs 3000] [--climbs 300] \\
+        [--offsets 300] [--seed 1] [--save]
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -30,6 +34,7 @@ from bounds_attack import varied
 
 import gpusched as gs
 from gpusched.comparison.analyses import Request, analyzed, options_of
+from gpusched.comparison.choosing.offset_choice import OffsetChoice
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_models import MACHINE_WAYS, machine_model
 from gpusched.comparison.machine_runs import PLANNED, machine_choices
@@ -259,6 +264,45 @@ def attack(seed: int, seen: dict[str, dict[str, float]], counts: Counter[str]) -
     return wrong
 
 
+def attack_offsets(seed: int, seen: dict[str, dict[str, float]], counts: Counter[str]) -> list[str]:
+    """The programs of a seed with chosen offsets under all ways; what exceeds a bound."""
+    random = Random(f"offsets {seed}")
+    w, platform = random_workload(random), random_platform(random)
+    periods = random.choice(((20, 40, 60, 80), (30, 45, 60, 90), (25, 50, 100), (36, 48, 60)))
+    tasks = [t if t.after else t.replace(period=random.choice(periods), jitter=0) for t in w]
+    tasks = [
+        t if t.after else t.replace(deadline=t.period, jitter=random.choice((0, 0, t.period // 3)))
+        for t in tasks
+    ]
+    paths = [path.replace(phases="given", deadline=10**6) for path in w.paths]
+    w = gs.Workload(tasks, paths=paths)
+    wrong: list[str] = []
+    for label, way in APART.items():
+        choice = OffsetChoice(w, of=random.choice(("all", *KINDS)))
+        if not choice.names:
+            return wrong
+        try:
+            first = analyzed(DerivedModels(w, platform), way, Request(options_of(way)))
+            chosen = choice.applied(choice.best(first), w)
+            answer = analyzed(DerivedModels(chosen, platform), way, Request(options_of(way)))
+        except ValueError:
+            continue
+        if not answer.bounded.all() or answer.conditions:
+            continue
+        if answer.response.tolist() != first.response.tolist():
+            wrong.append(f"{(seed, label)}: responses that depend on offsets")
+        counts[f"{label} programs"] += 1
+        for before, after in zip(first.paths, answer.paths, strict=True):
+            assert before.bound is not None and after.bound is not None
+            counts[f"{label} before"] += before.bound
+            counts[f"{label} after"] += after.bound
+        for _ in range(6):
+            jobs = played(chosen, platform, way, answer, random)
+            counts[f"{label} runs"] += 1
+            wrong += check(chosen, answer, jobs, seen[label], (seed, label))
+    return wrong
+
+
 def climb(seed: int, runs: int, counts: dict[str, Counter[str]]) -> list[str]:
     """Runs of the program of a seed under all ways, each at phases near the best ones so far."""
     random = Random(f"climb {seed}")
@@ -324,10 +368,39 @@ def climbed(seed: int, programs: int, runs: int) -> tuple[list[str], list[str]]:
     return lines, wrong
 
 
+def with_offsets(seed: int, programs: int) -> tuple[list[str], list[str]]:
+    """The table of programs with chosen offsets, and what exceeds a bound."""
+    seen: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    counts: Counter[str] = Counter()
+    began, wrong = time.perf_counter(), list[str]()
+    for one in range(seed, seed + programs):
+        wrong += attack_offsets(one, seen, counts)
+    lines = [
+        f"{programs} random programs from seed {seed} with chosen offsets, "
+        f"{time.perf_counter() - began:.0f} s",
+        "Largest share of a bound that was seen; the sum of bounds as a share of that before.",
+        _head(("bounds", *KINDS)),
+    ]
+    for label in seen:
+        share = counts[f"{label} after"] / counts[f"{label} before"]
+        lines.append(_line(label, counts, [share, *(seen[label].get(kind, 0) for kind in KINDS)]))
+    return lines, wrong
+
+
+def _head(columns: Sequence[str]) -> str:
+    return f"{'way':24}{'programs':>10}{'runs':>8}" + "".join(f"{name:>11}" for name in columns)
+
+
+def _line(label: str, counts: Counter[str], shares: Sequence[float]) -> str:
+    row = "".join(f"{share:11.3f}" for share in shares)
+    return f"{label:24}{counts[f'{label} programs']:10}{counts[f'{label} runs']:8}{row}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=3000)
     parser.add_argument("--climbs", type=int, default=300, help="programs of the search")
+    parser.add_argument("--offsets", type=int, default=300, help="programs with chosen offsets")
     parser.add_argument("--runs", type=int, default=300, help="of a program of the search and way")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--save", action="store_true")
@@ -343,14 +416,14 @@ def main() -> None:
         f"{options.programs} random programs from seed {options.seed}, "
         f"{time.perf_counter() - began:.0f} s",
         "Largest share of a bound that was seen: responses, ends, and times of paths.",
-        f"{'way':24}{'programs':>10}{'runs':>8}" + "".join(f"{name:>11}" for name in columns),
+        _head(columns),
     ]
     for label in seen:
-        row = "".join(f"{seen[label].get(name, 0):11.3f}" for name in columns)
-        lines.append(f"{label:24}{counts[f'{label} programs']:10}{counts[f'{label} runs']:8}{row}")
+        lines.append(_line(label, counts, [seen[label].get(name, 0) for name in columns]))
     table, higher = climbed(options.seed, options.climbs, options.runs)
-    lines += ["", *table, ""]
-    wrong += higher
+    timed, more = with_offsets(options.seed, options.offsets)
+    lines += ["", *table, "", *timed, ""]
+    wrong += higher + more
     lines.append("nothing above a bound" if not wrong else f"{len(wrong)} above a bound:")
     lines += wrong[:20]
     print("\n".join(lines))

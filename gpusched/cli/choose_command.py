@@ -20,8 +20,8 @@ def add(commands: Any) -> None:
         description="Chooses what the workload and the options leave open under one way of sharing "
         "the GPU, so that its test guarantees every deadline: cores and CPU priorities of tasks, "
         "levels of streams, SMs of clients of MPS, static partitions and green contexts, GPU "
-        "instances. Prints the changes, the verdict before and with them, the margin, and how "
-        "many of all choices were tested.",
+        "instances, offsets of sources on one clock. Prints the changes, the verdict before and "
+        "with them, the margin, the bounds of paths, and how many of all choices were tested.",
         epilog="Exit code: 0 when every deadline is guaranteed with the chosen values, 1 when no "
         "way can meet the deadlines, 3 when none of the tested choices is guaranteed, or the way "
         "is not applicable, 2 for an error.",
@@ -32,14 +32,22 @@ def add(commands: Any) -> None:
         "--what",
         type=lambda text: text.split(","),
         metavar="KIND,...",
-        help="values to choose: sms, levels, cores, priorities, instances, as far as the way has "
-        "them (default: those that are not stated)",
+        help="values to choose: sms, levels, cores, priorities, offsets, instances, as far as the "
+        "way has them (default: those that are not stated)",
     )
     parser.add_argument(
         "--aim",
-        choices=("margin", "change"),
+        choices=("margin", "change", "paths"),
         default="margin",
-        help="what is best: the largest margin, or the fewest changes (default: %(default)s)",
+        help="what is best: the largest margin, the fewest changes, or the shortest paths "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--of",
+        metavar="PATH",
+        default="all",
+        help="with --aim paths, the path that has to be short (default: all, by the shares of "
+        "their deadlines)",
     )
     parser.add_argument(
         "--choices",
@@ -83,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
             way,
             what=options.what,
             aim=options.aim,
+            of=options.of,
             seed=options.seed,
             budget=Budget(states=options.choices, seconds=options.seconds),
         )

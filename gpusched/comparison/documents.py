@@ -195,8 +195,8 @@ def choice_document(found: Choice) -> Document:
     """The document of chosen values and of the answer for the program with them.
 
     Keys in addition to those of `answer_document`, with ``margin``: ``before`` (the verdict before,
-    or "not applicable"), ``what``, ``aim``, ``changes`` (sentences), ``arguments`` (options of
-    commands), ``tested``, ``total`` (null beyond a billion), ``optimal`` and ``text``.
+    or "not applicable"), ``what``, ``aim``, ``of``, ``changes`` (sentences), ``arguments`` (options
+    of commands), ``tested``, ``total`` (null beyond a billion), ``optimal`` and ``text``.
     """
     return {
         **answer_document(found.answer, found.margin),
@@ -204,6 +204,7 @@ def choice_document(found: Choice) -> Document:
         "before": "not applicable" if found.before is None else found.before.verdict,
         "what": list(found.what),
         "aim": found.aim,
+        "of": found.of,
         "changes": list(found.changes),
         "arguments": found.arguments,
         "tested": found.tested,

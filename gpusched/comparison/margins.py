@@ -42,7 +42,10 @@ from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, OptionValue, Way, label_of
 
-__all__ = ["Growth", "Margin", "growing_times", "grown", "margin"]
+__all__ = ["Growth", "Margin", "Settle", "growing_times", "grown", "margin", "settled_answer"]
+
+Settle = Callable[[WorkloadAnswer], Workload]
+"""The workload of an answer with values that are chosen by this answer."""
 
 
 @dataclass(frozen=True)
@@ -220,10 +223,13 @@ class Growth:
         conditional: bool = False,
         answer: WorkloadAnswer | None = None,
         of: str = "all",
+        settle: Settle | None = None,
     ) -> None:
         """``conditional``: a factor that the test accepts under conditions only counts, too.
 
         ``of``: the path that has to be in time; "all": all tasks and paths.
+
+        ``settle`` chooses values anew for each factor that is not accepted without.
 
         ``answer``: that for the workload itself, if it is known.
         """
@@ -231,7 +237,9 @@ class Growth:
         stop = within_seconds(request.stop, limits.seconds)
         request = replace(request, stop=stop, reasons=False)
         self.tested = 0
-        self._of = of
+        self._of, self._settle = of, settle
+        self.grown = workload
+        """That of the largest factor that was accepted, with the values chosen for it."""
         self._failed: list[Fraction] = []
         self._spent = False  # the time of a test
         self._times = growing_times(workload, what)
@@ -241,7 +249,7 @@ class Growth:
             answer = self._within(lambda asked: analyzed(models, way, asked), request)
         self._options = request.options if answer is None else answer.options
         self._conditional = conditional or (answer is not None and answer.conditional)
-        self._under: dict[Fraction, bool] = {}  # factors accepted under conditions only
+        self._most, self._under = Fraction(0), False  # accepted; whether under conditions only
         exact = way.monotone and request.options.get("variant", "sound") == "sound"
         exact = exact and not any(task.best for task in workload)
         detail, kept = None if answer is None else answer.detail, None
@@ -262,11 +270,9 @@ class Growth:
         workload, platform, way, what = self._asked
 
         def tested(asked: Request) -> WorkloadAnswer:
-            models = DerivedModels(grown(workload, what, factor), platform)
-            try:
-                return analyzed(models, way, asked)
-            finally:
-                models.forget()
+            return settled_answer(
+                grown(workload, what, factor), platform, way, asked, self._holds, self._settle
+            )
 
         if is_late(self._request.stop):
             self._spent = True
@@ -276,14 +282,18 @@ class Growth:
             answer = self._within(tested, self._request)
         except (ValueError, OverflowError):
             answer = None
-        if answer is not None:
-            self._under[factor] = answer.conditional
-            if answer.accepted or (self._conditional and answer.conditional):
-                return True
-            if self._of != "all" and answer.path(self._of).met:
-                return True
+        if answer is not None and self._holds(answer):
+            if factor > self._most:
+                self._most, self._under, self.grown = factor, answer.conditional, answer.workload
+            return True
         self._failed.append(factor)
         return False
+
+    def _holds(self, answer: WorkloadAnswer) -> bool:
+        """Whether what has to be in time is."""
+        if answer.accepted or (self._conditional and answer.conditional):
+            return True
+        return self._of != "all" and answer.path(self._of).met
 
     def _within(
         self, test: Callable[[Request], WorkloadAnswer], request: Request
@@ -308,7 +318,7 @@ class Growth:
         exact = self._exact and not self._spent
         return Margin(
             way.name, {**self._options, **costs_of(way)}, what, factor, failed, exact, self.tested,
-            factor is not None and self._under.get(factor, False), self._of,
+            factor is not None and self._under, self._of,
         )  # fmt: skip
 
     def _guess(self) -> Fraction | None:
@@ -341,6 +351,26 @@ class Growth:
             return None
         self.tested += int(found.tests)
         return None if found.unlimited or found.numerator == 0 else Fraction(found.factor)
+
+
+def settled_answer(
+    workload: Workload,
+    platform: Platform,
+    way: Way,
+    request: Request,
+    holds: Callable[[WorkloadAnswer], bool],
+    settle: Settle | None,
+) -> WorkloadAnswer:
+    """The answer for a workload or, where it does not hold, for the one that is settled by it."""
+    while True:
+        models = DerivedModels(workload, platform)
+        try:
+            answer = analyzed(models, way, request)
+        finally:
+            models.forget()
+        if settle is None or holds(answer) or (other := settle(answer)) == workload:
+            return answer
+        workload, settle = other, None
 
 
 def growing_times(workload: Workload, what: object) -> list[int]:

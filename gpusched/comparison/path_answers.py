@@ -20,7 +20,16 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Ends", "PathAnswer", "PathLeg", "ends_of", "legs_of", "path_answers", "waiting_of"]
+__all__ = [
+    "Ends",
+    "PathAnswer",
+    "PathLeg",
+    "ends_of",
+    "is_timed",
+    "legs_of",
+    "path_answers",
+    "waiting_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +50,7 @@ def ends_of(response: Times, bounded: npt.NDArray[np.bool_]) -> Ends:
 
 @dataclass(frozen=True)
 class PathLeg:
-    """Tasks of a path that release each other, with ticks between two results.
+    """Tasks of a path that release each other, with the most ticks between two results.
 
     ``earliest``: release of the first one, ``end``: end of the last one, from the arrival of their
     source; ``own``: what a job of each takes alone, -1 if that is not known.
@@ -81,6 +90,8 @@ class PathAnswer:
         Why there is no bound; "" if there is one.
     tick
         Length of a tick in ns.
+    is_timed
+        Whether offsets are given on one clock, and no period is that of a rate in parts of ticks.
     """
 
     path: Path
@@ -88,6 +99,7 @@ class PathAnswer:
     times: PathTimes | None
     why_none: str
     tick: int
+    is_timed: bool = False
 
     @property
     def bound(self) -> int | None:
@@ -136,19 +148,15 @@ class PathAnswer:
         for i, leg in enumerate(self.legs):
             took = self._leg(leg)
             later = i > 0 and kind in ("latency", "reaction")
-            if later and self._is_any:
+            if later and not self.is_timed:
                 took = f"the next {clip(leg.tasks[0], 40)} {self._text(leg.period)} later, {took}"
             parts.append(took)
-            if i + 1 < len(self.legs) and kind in ("age", "held age") and self._is_any:
+            if i + 1 < len(self.legs) and kind in ("age", "held age") and not self.is_timed:
                 parts.append(f"its result is used for {self._text(leg.period)} more")
         if kind == "held age":
             parts.append(f"the next {clip(last.tasks[-1], 40)} {self._text(last.period)} later")
         text = f"{self.line()}: {'; '.join(parts)}."
         return f"{text} {advice}" if (advice := self._advice()) else text
-
-    @property
-    def _is_any(self) -> bool:
-        return self.path.phases == "any"
 
     def _leg(self, leg: PathLeg) -> str:
         name = clip(leg.tasks[0], 40)
@@ -169,7 +177,7 @@ class PathAnswer:
         assert self.bound is not None
         total = sum(leg.end - leg.earliest for leg in self.legs)
         periods = self.bound - total
-        if periods <= 0 or len(self.legs) == 1 or not self._is_any:
+        if periods <= 0 or len(self.legs) == 1 or self.is_timed:
             return ""
         text = f"{self._text(periods)} of {self._text(self.bound)} are periods"
         forward = self.path.kind in ("latency", "reaction")
@@ -197,6 +205,17 @@ def legs_of(path: Path, workload: Workload) -> list[list[Task]]:
     return legs
 
 
+def is_timed(path: Path, workload: Workload) -> bool:
+    """Whether the phases of a path's sources are given, and stay so.
+
+    The period of a rate that is no whole number of ticks is rounded, so that its phase drifts.
+    """
+    if path.phases != "given":
+        return False
+    source = sources_of(workload.tasks)
+    return not any(workload[source[name]]._is_rounded for name in path.tasks)
+
+
 def path_answers(
     workload: Workload, ends: Ends, alone: Sequence[int] | None, label: str
 ) -> tuple[PathAnswer, ...]:
@@ -220,7 +239,7 @@ def path_answers(
             legs.append(
                 PathLeg(
                     tasks=tuple(task.name for task in tasks),
-                    period=tasks[-1].period,
+                    period=timed._longest(tasks[-1].period // timed.period),
                     earliest=int(ends.earliest[first]),
                     end=int(ends.end[last]),
                     jitter=0 if tasks[0].after else timed.jitter,
@@ -228,14 +247,14 @@ def path_answers(
                     offset=timed.offset,
                 )
             )
-        given = path.phases == "given"
+        given = is_timed(path, workload)
         times = path_bounds(
             [leg.period for leg in legs],
             [leg.end for leg in legs],
             [leg.earliest for leg in legs],
             [leg.offset for leg in legs] if given else None,
         )
-        found.append(PathAnswer(path, tuple(legs), times, "", workload.tick_ns))
+        found.append(PathAnswer(path, tuple(legs), times, "", workload.tick_ns, given))
     return tuple(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,15 @@ from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.analysis.priority_assignment import assign_priorities
 from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.analyses import Request, analyzed, options_of, with_costs
+from gpusched.comparison.analyses import (
+    Allocation,
+    Request,
+    analyzed,
+    options_of,
+    with_costs,
+)
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.workload_answer import WorkloadAnswer
-from gpusched.model.answer import missing
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
@@ -42,7 +46,20 @@ class PlacedWorkload:
     verdict: Verdict
 
     def factor(self, scale: str | int, stop: Any = None) -> Breakdown:
-        """The breakdown factor of the host tasks; see ``gs.analysis.breakdown``."""
+        """The breakdown factor of the host tasks; see ``gs.analysis.breakdown``.
+
+        Raises ValueError for a workload whose links or paths are not among the host tasks.
+        """
+        workload = self.answer.workload
+        linked = next((task for task in workload if task.after), None)
+        due = next((path for path in workload.paths if path.deadline is not None), None)
+        if linked is not None or due is not None:
+            got = "" if due is None else f"the path {clip(due.name, 60)}"
+            got = got if linked is None else f"{clip(linked.name, 60)}, which other tasks release"
+            raise ValueError(
+                f"workload: got {got}, expected neither released tasks nor paths with deadlines; "
+                "gs.margin (gpusched check --margin) counts them"
+            )
         verdict = self.verdict
         platform = {"cpus": verdict.cpus, "sms": verdict.sms}
         return breakdown(verdict.hosts, verdict.way, scale, stop=stop, **platform)
@@ -88,15 +105,16 @@ def assigned(
 
     Cores and SMs are those that the way chooses for the priorities of the workload, or, if there
     are none, for deadline-monotonic priorities. ``search`` is the ``budget`` of
-    ``gs.analysis.assign_priorities``. The answer is for the workload with the chosen CPU or GPU
-    priorities; GPU priorities that it had are left out. Raises the errors of `placed` and
+    ``gs.analysis.assign_priorities``, whose tests know no paths and take released tasks for others;
+    the answer is that of `analyze` for the workload with the chosen CPU or GPU priorities; GPU
+    priorities that it had are left out. Raises the errors of `placed` and
     ``assign_priorities``.
     """
     if of == "cpu" and all(task.priority is None for task in workload):
         ranks = deadline_ranks(np.array([task.deadline for task in workload], np.int64))
         workload = _with_priorities(workload, ranks)
     found = placed(workload, platform, way, stop=stop, **options)
-    verdict, answer = found.verdict, found.answer
+    verdict = found.verdict
     chosen = assign_priorities(
         verdict.hosts,
         verdict.way.without("gpu_priority"),
@@ -113,19 +131,18 @@ def assigned(
         workload = workload.replace(
             tasks=[task.replace(gpu_priority=rank) for task, rank in given_ranks]
         )
-    return chosen, replace(
-        answer,
-        workload=workload,
-        accepted=bool(chosen.accepted) and not answer.impossible,
-        rejected=answer.impossible,
-        reason=answer.reason if answer.impossible else "",
-        response=missing(
-            ticks_up(chosen.response.filled(0), answer.grain),
-            ~np.ma.getmaskarray(chosen.response),
-        ),
-        bounded=chosen.verdict.bounded,
-        detail=chosen.verdict,
+    return chosen, _answer(workload, found, way, options, stop)
+
+
+def _answer(
+    workload: Workload, found: PlacedWorkload, way: Way | str, options: dict[str, Any], stop: Any
+) -> WorkloadAnswer:
+    """The answer with other priorities on the cores, SMs and server of a placed workload."""
+    way = placed_way(way, **options).without("gpu_priority")
+    request = Request(
+        options_of(way), stop=stop, whole=False, allocation=Allocation.of(found.verdict)
     )
+    return analyzed(DerivedModels(workload, found.answer.platform), way, request)
 
 
 def _with_priorities(workload: Workload, priority: Any) -> Workload:

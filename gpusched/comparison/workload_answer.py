@@ -300,6 +300,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
         """Conditions of the bounds of paths."""
         return [
             f'sources of "{clip(path.path.name, 60)}" release a job every period'
+            + (" from their offsets, on one clock" if path.is_timed else "")
             for path in self.paths
             if len(path.legs) > 1
         ]

@@ -56,3 +56,26 @@ def test_refused(folder: Path) -> None:
     assert line.startswith("what[0]: got 'sms', expected one of cores, priorities")
     line = refused(folder, *command, "mpcp", "--output", "chosen.csv")
     assert line.startswith("--output: got 'chosen.csv', expected a name in .toml, .json or .npz")
+
+
+def test_offsets_for_a_path(tmp_path: Path) -> None:
+    work = [gs.CPU("2ms")]
+    tasks = [
+        gs.Task("camera", "40ms", work),
+        gs.Task("planner", "40ms", work, reads="camera"),
+        gs.Task("control", "10ms", work, reads="planner"),
+    ]
+    path = gs.Path("to command", ["camera", "planner", "control"], "50ms", phases="given")
+    gs.Workload(tasks, "us", paths=[path]).save(tmp_path / "program.toml")
+    command = ("choose", "program.toml", *ORIN, "--way", "mpcp", "--aim", "paths")
+    done = run(tmp_path, *command, "--what", "offsets", "--output", "chosen.toml")
+    assert done.returncode == 0
+    assert "- planner: offset 2ms instead of 0ns" in done.stdout
+    assert "to command: latency of 8ms of 50ms; before: 52ms" in done.stdout
+    assert gs.Workload.load(tmp_path / "chosen.toml")["control"].offset == 6000
+    document = json.loads(run(tmp_path, *command, "--of", "to command", "--json").stdout)
+    assert document["of"] == "to command" and document["paths"][0]["bound"] == 8000
+    assert document["what"] == ["cores", "priorities", "offsets"]
+    assert refused(tmp_path, *command, "--of", "x").startswith(
+        "--of: got 'x', expected 'all' or a path"
+    )

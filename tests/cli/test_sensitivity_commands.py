@@ -186,3 +186,33 @@ def test_methods_and_workloads_that_are_refused(folder: Path, command: str) -> N
     gs.Workload(heavy).save(folder / "heavy.toml")
     line = refused(folder, command, "heavy.toml", *ORIN, "--way", "stgm")
     assert line.startswith("c: got no core from stgm, expected one for each task; ")
+
+
+# Programs that host tasks do not say all of -------------------------------------------------------
+
+
+def test_paths_and_quantiles_count_for_chosen_priorities(folder: Path) -> None:
+    """Priorities are those of the test for host tasks, and the verdict is that of the program."""
+    tasks = [
+        gs.Task("a", 20, [gs.CPU(2)]),
+        gs.Task("b", after="a", segments=[gs.CPU(3)]),
+        gs.Task("c", 20, [gs.CPU({"p50": 2, "p99": 3, "largest": 4, "count": 1000})], reads="b"),
+    ]
+    path = gs.Path("a to c", ["a", "b", "c"], 30)
+    w = gs.Workload(tasks, paths=[path])
+    w.save(folder / "path.toml")
+    w.replace(paths=[path.replace(deadline=20)]).save(folder / "late.toml")
+    w.at_quantile("p99").replace(paths=()).save(folder / "quantile.toml")
+    command = (*ORIN, "--way", "mpcp", "--json")
+    done = run(folder, "assign", "path.toml", *command)
+    assert done.returncode == 0 and json.loads(done.stdout)["verdict"] == "guaranteed"
+    for name, verdict in (("late.toml", "undecided"), ("quantile.toml", "conditional")):
+        done = run(folder, "assign", name, *command)
+        assert done.returncode == 3 and json.loads(done.stdout)["verdict"] == verdict, name
+    line = refused(folder, "breakdown", "path.toml", *command)
+    assert line.startswith("workload: got b, which other tasks release, expected neither released")
+    w.replace(tasks=[tasks[0], tasks[2].replace(reads="a")], paths=[
+        gs.Path("a to c", ["a", "c"], 30)
+    ]).save(folder / "path.toml")  # fmt: skip
+    line = refused(folder, "breakdown", "path.toml", *command)
+    assert line.startswith("workload: got the path a to c, expected neither released tasks")

@@ -153,9 +153,9 @@ def test_an_endoscope() -> None:
     """Apart, the recorder delays the frame by its copy alone; one thread runs it in every job."""
     w = gs.Workload.load(EXAMPLES / "endoscope.toml")
     answer = gs.analyze(w, ORIN, "one_stream")
-    assert answer.accepted and [path.bound for path in answer.paths] == [11_650, 140_016]
+    assert answer.accepted and [path.bound for path in answer.paths] == [11_650, 140_017]
     one = gs.analyze(w, ORIN, "stgm", mode="busy", triggered="one")
-    assert one.accepted and [path.bound for path in one.paths] == [16_591, 149_867]
+    assert one.accepted and [path.bound for path in one.paths] == [16_591, 149_868]
     assert any("recorder in every job" in text for text in one.assumptions)
 
 
@@ -199,6 +199,31 @@ def test_given_phases_shorten_a_path() -> None:
     assert free.bound is not None and timed.bound is not None
     assert timed.bound <= free.bound - 100_000
     assert "later, planner" not in timed.why()
+
+
+def test_periods_of_rates_are_the_longest_ones_in_paths() -> None:
+    """In ticks of 1 ms, 30 jobs at 30 Hz take 1 s, and not 30 times 33 ms."""
+    work = [gs.CPU("1ms")]
+    tasks = [
+        gs.Task("a", rate="30Hz", segments=work),
+        gs.Task("b", after="a", every=30, segments=work),
+        gs.Task("c", "33ms", work, reads=["a", "b"]),
+    ]
+    paths = [
+        gs.Path("b to c", ["a", "b", "c"], "2s", "age"),
+        gs.Path("a to c", ["a", "c"], "200ms", phases="given"),
+    ]
+    w = gs.Workload(tasks, "ms", paths=paths)
+    answer = gs.analyze(w, gs.Platform("AGX Orin", cpus=3), "one_stream")
+    ends = [int(one) for one in answer.ends.end] if answer.ends else []
+    assert answer.path(0).bound == 1000 + ends[1] + ends[2]
+    # 30 Hz and 33 ms drift apart, though both have 33 ticks: any phase comes.
+    assert answer.path(1).bound == ends[0] + ends[2] + 33 and not answer.path(1).is_timed
+    assert 'sources of "a to c" release a job every period' in answer.assumptions
+    with pytest.raises(ValueError, match="whose periods are whole ticks"):
+        gs.choose(w, gs.Platform("AGX Orin", cpus=3), "one_stream", what=["offsets"])
+    exact = w.replace(tasks=[t.replace(rate="31.25Hz") if t.name == "a" else t for t in w])
+    assert gs.analyze(exact, gs.Platform("AGX Orin", cpus=3), "one_stream").path(1).is_timed
 
 
 def test_a_path_without_a_bound_names_the_task() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
+from math import lcm
 from typing import Any
 
 import gpusched as gs
@@ -34,6 +35,8 @@ def _with(kind: str, way: str, w: gs.Workload, p: gs.Platform) -> Iterator[Progr
             if set(levels) != set(range(max(levels) + 1)):
                 continue
             yield _tasks(w, "stream_priority", levels), p
+    elif kind == "offsets":
+        yield from ((one, p) for one in with_offsets(w))
     elif way == "mps":
         assert p.gpu is not None
         counts = {client_sms(share, p.gpu.sms): share for share in range(100, 0, -1)}
@@ -54,6 +57,25 @@ def _with(kind: str, way: str, w: gs.Workload, p: gs.Platform) -> Iterator[Progr
                     continue
 
 
+def with_offsets(w: gs.Workload) -> Iterator[gs.Workload]:
+    """All offsets of the sources of paths with given phases, on whole ticks."""
+    source: dict[str, str] = {}
+    while len(source) < len(w):
+        for task in w:
+            if not task.after:
+                source[task.name] = task.name
+            elif task.after[0] in source:
+                source[task.name] = source[task.after[0]]
+    cycle: dict[str, int] = {}
+    for path in w.paths:
+        for one, two in pairwise((*path.tasks, path.tasks[-1])):
+            if path.phases == "given" and one not in w[two].after:  # the last one of a leg
+                cycle[source[one]] = lcm(cycle.get(source[one], 1), w[one].period)
+    for offsets in product(*(range(most) for most in cycle.values())):
+        of = dict(zip(cycle, offsets, strict=True))
+        yield w.replace(tasks=[t.replace(offset=of[t.name]) if t.name in of else t for t in w])
+
+
 def _tasks(w: gs.Workload, key: str, values: tuple[int, ...]) -> gs.Workload:
     tasks = [task.replace(**{key: one}) for task, one in zip(w, values, strict=True)]
     return w.replace(tasks=tasks)
@@ -68,6 +90,14 @@ def score(program: Program, way: str) -> tuple[int, Fraction]:
     if not (answer.accepted or answer.conditional):
         return 0, Fraction(0)
     return 1 + answer.accepted, gs.margin(*program, way).factor or Fraction(0)
+
+
+def longest(program: Program, way: str) -> Fraction | None:
+    """The largest share of a deadline that the bound of a path is; None without a guarantee."""
+    answer = gs.analyze(*program, way)
+    if not answer.accepted:
+        return None
+    return max(Fraction(p.bound, p.path.deadline) for p in answer.paths if p.path.deadline)
 
 
 def best(w: gs.Workload, p: gs.Platform, way: str, what: list[str]) -> tuple[int, Fraction]:

@@ -9,20 +9,21 @@ from typing import Any, ClassVar
 
 from gpusched._support.arguments import instance
 from gpusched._support.saved import Frozen, Saved
-from gpusched._support.text import clip, escape, plural
+from gpusched._support.text import clip, escape, plural, shown
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.saved_values import FieldValues
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpus.mps_shares import SMs
 from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["AIMS", "KINDS", "Choice"]
+__all__ = ["AIMS", "KINDS", "Choice", "check_aimed"]
 
-AIMS = ("margin", "change")
-"""Aims of a search: the largest margin, or the fewest changes."""
+AIMS = ("margin", "change", "paths")
+"""Aims of a search: the largest margin, the fewest changes, or the shortest paths."""
 
-KINDS = ("sms", "levels", "cores", "priorities", "instances")
+KINDS = ("sms", "levels", "cores", "priorities", "offsets", "instances")
 """Values that can be chosen."""
 
 _SHOWN = 12
@@ -73,6 +74,8 @@ class Choice(Saved, Frozen):
         as few changes.
     seconds
         Wall-clock time of the call; not compared by ``==``.
+    of
+        With the aim "paths", the path that has to be short; "all" for all of them.
     """
 
     _KIND: ClassVar[str] = "Choice"
@@ -94,6 +97,7 @@ class Choice(Saved, Frozen):
     total: int | None
     whole: bool
     seconds: float = field(compare=False)
+    of: str = "all"
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Choice:
@@ -114,8 +118,11 @@ class Choice(Saved, Frozen):
             total=None if total is None else FieldValues({"total": total}).count("total"),
             whole=given.flag("whole"),
             seconds=given.seconds(),
+            of=given.text("of") if "of" in values else "all",  # not in version 0.1
         )
         given.done()
+        if made.of != "all":
+            check_aimed(made.of, made.workload)
         if not set(made.what) <= set(KINDS):
             raise ValueError(f"what: got {made.what!r:.80}, expected some of {', '.join(KINDS)}")
         if (made.before is None) != bool(made.refused):
@@ -161,7 +168,7 @@ class Choice(Saved, Frozen):
     def arguments(self) -> str:
         """Options of ``gpusched check`` that state the chosen SMs or instances; "" for none.
 
-        Levels, cores and priorities are in the workload.
+        Levels, cores, priorities and offsets are in the workload.
         """
         return " ".join(_options(self.platform)) if {"sms", "instances"} & set(self.what) else ""
 
@@ -169,7 +176,7 @@ class Choice(Saved, Frozen):
         """Explain how good the choice is, and what the search has shown."""
         if self.answer.impossible:
             return self.answer.why()
-        number = _choices(self.tested, self.total, whole=self.whole)
+        number = self._number()
         if not self.accepted:
             said = f"None of {number} is guaranteed by this test"
             if self.answer.conditional:
@@ -181,9 +188,23 @@ class Choice(Saved, Frozen):
             return "No guaranteed choice has fewer changes, and none with as many a larger margin."
         if self.aim == "change":
             return f"Of {number}, it is the one with the fewest changes; others may have fewer."
+        best = "a larger margin"
+        if self.aim == "paths":
+            best = "shorter paths, by the largest share of a deadline"
+            if self.of != "all":
+                best = f"a smaller bound of {clip(self.of, 60)}"
         if self.whole:
-            return f"Of {number}, none has a larger margin."
-        return f"It is the best of {number}; others may have a larger margin."
+            return f"Of {number}, none has {best}."
+        return f"It is the best of {number}; others may have {best}."
+
+    def _number(self) -> str:
+        """Numbers of tested choices and of all, in words."""
+        if "offsets" not in self.what:
+            return _choices(self.tested, self.total, whole=self.whole)
+        if self.what == ("offsets",):
+            return "all offsets" if self.whole else "the offsets of a local search"
+        number = _choices(self.tested, self.total, whole=self.whole)
+        return f"{number}, each with {'any' if self.whole else 'the best found'} offsets"
 
     def __repr__(self) -> str:
         best = "optimal" if self.optimal else "best found"
@@ -193,8 +214,8 @@ class Choice(Saved, Frozen):
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        before = "not applicable" if self.before is None else self.before.verdict
-        yield f"{self.answer.label}: {self.verdict}; before: {before}"
+        verdict = "not applicable" if self.before is None else self.before.verdict
+        yield f"{self.answer.label}: {self.verdict}; before: {verdict}"
         for text in self.changes[:_SHOWN]:
             yield f"- {text}"
         if len(self.changes) > _SHOWN:
@@ -203,6 +224,11 @@ class Choice(Saved, Frozen):
             yield "- nothing changes"
         if self.accepted or self.answer.conditional:
             yield f"margin: {self.margin}"
+        before = () if self.before is None else self.before.paths
+        for i, path in enumerate(self.answer.paths[:_SHOWN]):
+            old = before[i].bound if before else None
+            side = "" if old is None else f"; before: {time_with_unit(old, path.tick)}"
+            yield f"{path.line()}{side}"
         yield self.why()
 
     def _repr_html_(self) -> str:
@@ -210,6 +236,14 @@ class Choice(Saved, Frozen):
         items = "".join(f"<li>{escape(clip(t[2:], 300))}</li>" for t in rest if t[:2] == "- ")
         said = "".join(f"<p>{escape(clip(t, 600))}</p>" for t in rest if t[:2] != "- ")
         return f"<p>{escape(head)}</p><ul>{items}</ul>{said}{self.answer._repr_html_()}"
+
+
+def check_aimed(of: str, workload: Workload) -> None:
+    """Raise ValueError for a path that a workload does not have."""
+    names = [path.name for path in workload.paths]
+    if of not in names:
+        known = clip(", ".join(names), 200) or "none, as there are no paths"
+        raise ValueError(f"of: got {shown(of)}, expected 'all' or a path: {known}")
 
 
 def _choices(tested: int, total: int | None, *, whole: bool) -> str:

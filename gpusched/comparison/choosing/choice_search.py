@@ -1,7 +1,9 @@
 """Search for the values with which a test guarantees a program, by the largest margin.
 
 All choices are tested if a budget of choices suffices for them. If it does not, a local search
-changes one value for one task at a time, and prefers the task that its test says is late.
+changes one value for one task at a time, and prefers the task that its test says is late, or those
+of the longest path. Offsets are not among these values: for each choice they follow from the ends
+of its tasks.
 """
 
 from __future__ import annotations
@@ -16,10 +18,17 @@ from typing import Literal
 
 from gpusched._support.budget import BudgetSpent, raise_if_stopped
 from gpusched._support.growth_factors import factors_beyond
-from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.analyses import Request
+from gpusched.comparison.choosing.offset_choice import OffsetChoice
 from gpusched.comparison.choosing.open_values import OpenValue, Value
-from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.margins import Growth, Margin, growing_times, grown
+from gpusched.comparison.margins import (
+    Growth,
+    Margin,
+    Settle,
+    growing_times,
+    grown,
+    settled_answer,
+)
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
@@ -27,8 +36,9 @@ from gpusched.ways.way import Way
 
 __all__ = ["Aim", "ChoiceSearch", "Point", "starting_points"]
 
-Aim = Literal["margin", "change"]
-"""Aim of a search: the largest margin, or the fewest changes and among these the largest margin."""
+Aim = Literal["margin", "change", "paths"]
+"""Aim of a search: the largest margin; the fewest changes and among these the largest margin; or
+the least bounds of paths, as shares of their deadlines."""
 
 Point = tuple[Value, ...]
 """A value of each kind that is open."""
@@ -46,6 +56,8 @@ class ChoiceSearch:
     ----------
     best, margin
         The values, and how far times can grow with them; None before a test applied.
+    workload, platform
+        The program with the best values.
     tested, total
         Number of choices that were tested, and of all; ``total`` is None beyond a billion.
     whole
@@ -64,15 +76,23 @@ class ChoiceSearch:
         opens: Sequence[OpenValue],
         aim: Aim,
         report: Callable[[int], object],
+        offsets: OffsetChoice | None = None,
+        of: str = "all",
     ) -> None:
+        """``offsets``: their choice, where they are open; ``of``: the path that the aim is about,
+        or "all"."""
         self._program, self._way, self._opens, self._aim = program, way, opens, aim
+        self._offsets, self._of = offsets, of
+        self.workload, self.platform = program
         self._request, self._report = replace(request, reasons=False), report
         self._times = growing_times(program[0], "all")
         self.best: Point | None = None
         self.margin: Margin | None = None
         self.tested, self.whole, self.spent, self.refused = 0, False, False, ""
         self._rank = _OPEN
-        self._late = ""
+        self._length: tuple[Fraction, ...] = ()
+        self._late: tuple[str, ...] = ()
+        self._sure = offsets is None or offsets.whole
         counts = [one.count for one in opens]
         known = [count for count in counts if count is not None]
         self.total = prod(known) if len(known) == len(counts) and prod(known) <= 10**9 else None
@@ -119,7 +139,7 @@ class ChoiceSearch:
                         break
                     continue
             self._try(row)
-        self.whole = True
+        self.whole = self._sure
 
     def distance(self, point: Point) -> int:
         """Number of changes of a choice."""
@@ -139,7 +159,8 @@ class ChoiceSearch:
             for _ in range(20):  # a move that was not tried before
                 i = random.randrange(len(self._opens))
                 late = self._late and random.random() < 0.5
-                item = self._late if late else random.choice(items)
+                among = self._late if late else items
+                item = among[0] if len(among) == 1 else random.choice(among)
                 moved = self._opens[i].moved(at[i], item, random)
                 point = (*at[:i], moved, *at[i + 1 :])
                 if point not in seen and point != self.best:
@@ -188,20 +209,37 @@ class ChoiceSearch:
             assert self.best is not None
             changes = self.distance(point) - self.distance(self.best)
             fewer, more = changes < 0, changes > 0
-        if more or not (fewer or self._may_be_better(workload, platform)):
+        short = self._aim == "paths" and self._rank > _OPEN
+        if more or not (fewer or short or self._may_be_better(workload, platform)):
             return False
         found = self._answer(workload, platform, None)
         if found is None or (fewer and not found.accepted):
             return False
-        asked = (workload, platform, self._way, self._request, "all")
-        rank, margin = _rank_of(found), Growth(*asked, answer=found).margin()
-        if self.margin is not None and not fewer:
+        rank = _rank_of(found)
+        if short and (-rank, self._lengths(found)) >= (-self._rank, self._length):
+            return False
+        found, margin = self._with_margin(found, platform)
+        if self.margin is not None and not (fewer or short):
             if (rank, margin.factor or 0) <= (self._rank, self.margin.factor or 0):
                 return False
         self.best, self.margin, self._rank = point, margin, rank
-        at = found.tightest
-        self._late = "" if at is None else workload.names[at]
+        self.workload, self.platform = found.workload, platform
+        self._length = self._lengths(found) if self._aim == "paths" else ()
+        self._late = self._tightest(found)
         return True
+
+    def _tightest(self, found: WorkloadAnswer) -> tuple[str, ...]:
+        """The tasks that are changed first: the latest one, or those of the longest path."""
+        path = found.tightest_path
+        if self._aim == "paths":
+            path = (
+                found.path(self._of)
+                if self._of != "all"
+                else max(found.paths, key=lambda path: path.share or 0)
+            )
+        if path is not None:
+            return path.path.tasks
+        return () if found.tightest is None else (found.workload.names[found.tightest],)
 
     def _may_be_better(self, workload: Workload, platform: Platform) -> bool:
         """Whether a choice is not known to be worse than the best one, by a few tests."""
@@ -220,20 +258,66 @@ class ChoiceSearch:
         answer = self._answer(workload, platform, factor)
         return answer is not None and _rank_of(answer) >= max(self._rank, _CONDITIONAL)
 
+    def _with_margin(
+        self, answer: WorkloadAnswer, platform: Platform
+    ) -> tuple[WorkloadAnswer, Margin]:
+        """The margin of a choice, and its answer with the offsets that have the largest margin.
+
+        As bounds grow with times, these are the best offsets for the largest factor for which there
+        are any.
+        """
+
+        def growth(answer: WorkloadAnswer, settle: Settle | None) -> Growth:
+            asked = (answer.workload, platform, self._way, self._request, "all")
+            return Growth(*asked, answer=answer, settle=settle)
+
+        if self._offsets is None or self._aim == "paths":
+            return answer, growth(answer, None).margin()
+        free = growth(answer, self._settled)
+        most = free.margin()
+        if most.factor is None:
+            return answer, most
+        offsets = self._offsets.offsets(free.grown)
+        workload = self._offsets.applied(offsets, answer.workload)
+        answer = settled_answer(workload, platform, self._way, self._request, bool, None)
+        margin = growth(answer, None).margin()
+        self._sure = self._sure and margin.factor == most.factor
+        return answer, margin
+
+    def _lengths(self, answer: WorkloadAnswer) -> tuple[Fraction, ...]:
+        """What is least with the aim "paths": the shares of deadlines, or the bound of a path."""
+        if self._of != "all":
+            bound = answer.path(self._of).bound
+            return Fraction(bound is None), Fraction(bound or 0)
+        shares = (path.share for path in answer.paths)
+        return tuple(sorted((share for share in shares if share is not None), reverse=True))
+
+    def _settled(self, answer: WorkloadAnswer) -> Workload:
+        """The workload of an answer with the best offsets for it."""
+        assert self._offsets is not None
+        offsets = self._offsets.best(answer, self._request.stop)
+        return self._offsets.applied(offsets, answer.workload)
+
     def _answer(
         self, workload: Workload, platform: Platform, factor: Fraction | None
     ) -> WorkloadAnswer | None:
-        """The answer for times that grow by a factor; None where the test does not apply."""
+        """The answer for times that grow by a factor; None where the test does not apply.
+
+        Offsets are chosen where it does not accept, or where paths have to be short.
+        """
         if factor is not None:
             workload = grown(workload, "all", factor)
-        models = DerivedModels(workload, platform)
+
+        def holds(answer: WorkloadAnswer) -> bool:
+            return answer.accepted and self._aim != "paths"
+
+        settle = None if self._offsets is None else self._settled
+        asked = (workload, platform, self._way, self._request, holds, settle)
         try:
-            return analyzed(models, self._way, self._request)
+            return settled_answer(*asked)
         except (ValueError, OverflowError) as error:
             self.refused = self.refused or str(error)
             return None
-        finally:
-            models.forget()
 
 
 def _rank_of(answer: WorkloadAnswer) -> int:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.text import clip
+from gpusched.comparison.choosing.offset_choice import OffsetChoice
 from gpusched.comparison.core_choice import assignments, count_of_assignments
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_runs import chosen_cores
@@ -36,22 +37,25 @@ __all__ = ["OPEN", "OpenValue", "Value", "is_stated", "open_values"]
 Value = tuple[Any, ...]
 
 OPEN: dict[str, tuple[str, ...]] = {
-    "one_stream": ("cores", "priorities"),
-    "streams": ("cores", "priorities"),
-    "priority_streams": ("levels", "cores", "priorities"),
-    "mps": ("sms", "cores", "priorities"),
-    "mps_static": ("sms", "cores", "priorities"),
-    "green_contexts": ("sms", "levels", "cores", "priorities"),
-    "time_slices": ("cores", "priorities"),
-    "gcaps": ("cores", "priorities"),
-    "mpcp": ("cores", "priorities"),
-    "fmlp_plus": ("cores", "priorities"),
-    "gpu_server": ("cores", "priorities"),
-    "stgm": ("priorities",),
+    "one_stream": ("cores", "priorities", "offsets"),
+    "streams": ("cores", "priorities", "offsets"),
+    "priority_streams": ("levels", "cores", "priorities", "offsets"),
+    "mps": ("sms", "cores", "priorities", "offsets"),
+    "mps_static": ("sms", "cores", "priorities", "offsets"),
+    "green_contexts": ("sms", "levels", "cores", "priorities", "offsets"),
+    "time_slices": ("cores", "priorities", "offsets"),
+    "gcaps": ("cores", "priorities", "offsets"),
+    "mpcp": ("cores", "priorities", "offsets"),
+    "fmlp_plus": ("cores", "priorities", "offsets"),
+    "gpu_server": ("cores", "priorities", "offsets"),
+    "stgm": ("priorities", "offsets"),
     "mig": ("instances",),
     "edf_serial": ("cores", "priorities"),
 }
-"""Kinds of values that can be chosen under each way of sharing the GPU."""
+"""Kinds of values that can be chosen under each way of sharing the GPU.
+
+Offsets are chosen under ways whose tests hold for all offsets.
+"""
 
 _EXACT_CORES = 10
 _ORDERS = 200  # tests of a search over orders
@@ -61,7 +65,10 @@ _OF_TASK = {"levels": "stream_priority", "cores": "core", "priorities": "priorit
 
 
 def is_stated(name: str, workload: Workload, platform: Platform, way: str) -> bool:
-    """Whether a program states such values itself."""
+    """Whether a program states such values itself, or has none of them."""
+    if name == "offsets":
+        names = OffsetChoice(workload).names
+        return not names or any(workload[one].offset for one in names)
     if name in _OF_TASK:
         return any(getattr(task, _OF_TASK[name]) is not None for task in workload)
     key = "mig" if name == "instances" else _ON_PLATFORM[way]
@@ -75,7 +82,7 @@ def open_values(
     answer: WorkloadAnswer | None,
     stop: Any = None,
 ) -> list[OpenValue]:
-    """The values to be chosen, with those from which the search starts.
+    """The values to be chosen, but for offsets, with those from which the search starts.
 
     These are the stated ones, or those of the answer for the program as it is. Priorities also
     start from those of Audsley's algorithm, or of a short search, where a test of tasks with cores
@@ -83,7 +90,9 @@ def open_values(
     """
     made: dict[str, Any] = {"levels": _levels, "cores": _cores, "priorities": _priorities}
     made |= {"sms": _shares if way.name == "mps" else _parts, "instances": _instances}
-    found: list[OpenValue] = [made[name](models, way.name, answer) for name in names]
+    found: list[OpenValue] = [
+        made[name](models, way.name, answer) for name in names if name != "offsets"
+    ]
     if not way.placed:
         return found
     workload, platform = models.workload, models.platform

@@ -24,8 +24,9 @@ from gpusched.comparison.analyses import (
     options_of,
     with_costs,
 )
-from gpusched.comparison.choosing.choice_answer import AIMS, Choice
+from gpusched.comparison.choosing.choice_answer import AIMS, Choice, check_aimed
 from gpusched.comparison.choosing.choice_search import Aim, ChoiceSearch, starting_points
+from gpusched.comparison.choosing.offset_choice import OffsetChoice
 from gpusched.comparison.choosing.open_values import OPEN, is_stated, open_values
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import growing_times, margin
@@ -47,6 +48,7 @@ def choose(
     *,
     what: Sequence[str] | None = None,
     aim: Aim = "margin",
+    of: str = "all",
     seed: Any = 0,
     budget: Budget | None = None,
     progress: Progress = None,
@@ -74,6 +76,17 @@ def choose(
 tested)
     Of all 36 choices, none has a larger margin.
 
+    Sources on one clock read each other's results without a wait where their offsets suit:
+
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
+    ...     gs.Task("control", "10ms", [gs.CPU("1ms")], reads="camera"),
+    ... ], "us", paths=[gs.Path("command", ["camera", "control"], "20ms", phases="given")])
+    >>> found = gs.choose(
+    ...     w, gs.Platform("AGX Orin", cpus=2), "mpcp", what=["offsets"], aim="paths")
+    >>> found.before.path("command").bound, found.answer.path("command").bound, found.changes
+    (11000, 8000, ('control: offset 7ms instead of 0ns',))
+
     Parameters
     ----------
     workload, platform
@@ -87,14 +100,22 @@ tested)
         - "cores", "priorities": the core of each task and its priority on it (one_stream, streams,
           priority_streams, mps, mps_static, green_contexts, time_slices, gcaps, mpcp, fmlp_plus,
           gpu_server, edf_serial; for stgm, which allocates cores and SMs itself, priorities);
+        - "offsets": those of the sources of paths with ``phases="given"``, under all ways but mig
+          and edf_serial: for each choice of the others the best ones for the ends of its tasks;
         - "instances": the GPU instances (mig), of which ``gs.mig`` assigns one to each task.
     what
-        Which of these are chosen. Default: all that the program does not state. Those that it
-        states are the start of the search; what is not chosen is as in ``gs.analyze``.
+        Which of these are chosen. Default: all that the program does not state (offsets: unless
+        one is not 0). Those that it states are the start of the search; what is not chosen is as in
+        ``gs.analyze``.
     aim
         "margin": of the choices that are guaranteed, one with the largest margin of all times
         (``gs.margin``). "change": one with the fewest changes of the start, and among these the
-        largest margin.
+        largest margin; offsets are then not chosen. "paths": one whose longest path has the least
+        share of its deadline, so that its margin may be small: a job that takes a little longer can
+        miss its reader.
+    of
+        With the aim "paths", the name of a path whose bound has to be small, while all others meet
+        their deadlines; "all": the shares of all deadlines count.
     seed
         Seed of the local search: a non-negative integer, ``SeedSequence`` or ``Generator``.
     budget
@@ -137,7 +158,8 @@ tested)
     key = int.from_bytes(seed_key(seed).tobytes(), "little")
     began = perf_counter()
     way = asked_way(way, options)
-    names = _asked(what, workload, platform, way.name)
+    names = _asked(what, workload, platform, way.name, aim)
+    _check_paths(workload, aim, of)
     growing_times(workload, "all")  # refuses a workload without times
     limits = as_budget(budget)
     most = limits.states or _STATES
@@ -157,8 +179,10 @@ tested)
         refused = str(error)
     models = DerivedModels(workload, platform)
     opens = open_values(names, models, way, before, stop)
+    offsets = OffsetChoice(workload, of, key) if "offsets" in names else None
     with reporter(progress, None, "choice", delay=1.0) as report:
-        search = ChoiceSearch((workload, platform), way, request, opens, aim, report)
+        program = workload, platform
+        search = ChoiceSearch(program, way, request, opens, aim, report, offsets, of)
         starts = starting_points(opens)
         if before is not None and _is_hopeless(workload, platform, names):
             search.run(starts[:1], 0, key)
@@ -177,8 +201,10 @@ tested)
             for one, value in zip(opens, search.best, strict=True)
             for text in one.changes(value)
         )
+        if offsets is not None:
+            changes += offsets.changes(workload, search.workload)
         request = Request(options_of(way), "occupy", SEARCH_BUDGET, memory=memory)
-        answer, found = answer_of(search.program(search.best)), search.margin
+        answer, found = answer_of((search.workload, search.platform)), search.margin
     return Choice(
         answer=answer,
         before=before,
@@ -191,7 +217,23 @@ tested)
         total=search.total,
         whole=search.whole,
         seconds=perf_counter() - began,
+        of=of,
     )
+
+
+def _check_paths(workload: Workload, aim: Aim, of: object) -> None:
+    """Raise an error for paths that are no aim."""
+    if not isinstance(of, str):
+        raise TypeError(f"of: got {shown(of)}, expected 'all' or the name of a path")
+    if aim != "paths":
+        if of != "all":
+            raise ValueError(f"of: got {shown(of)} with the aim {aim!r}, expected the aim 'paths'")
+    elif of != "all":
+        check_aimed(of, workload)
+    elif all(path.deadline is None for path in workload.paths):
+        raise ValueError(
+            "aim: got 'paths' of a workload whose paths have no deadlines, expected one, or of"
+        )
 
 
 def _is_hopeless(workload: Workload, platform: Platform, names: Sequence[str]) -> bool:
@@ -201,13 +243,16 @@ def _is_hopeless(workload: Workload, platform: Platform, names: Sequence[str]) -
     return bool(DerivedModels(workload, platform).impossible())
 
 
-def _asked(what: object, workload: Workload, platform: Platform, way: str) -> tuple[str, ...]:
+def _asked(
+    what: object, workload: Workload, platform: Platform, way: str, aim: Aim
+) -> tuple[str, ...]:
     """The kinds of values to be chosen, in the order of the table."""
     known = OPEN.get(way, ())
     if not known:
         ways = ", ".join(OPEN)
         raise ValueError(f"way: got {way!r}, under which nothing is chosen, expected one of {ways}")
     if what is None:
+        known = tuple(one for one in known if one != "offsets" or aim != "change")
         found = tuple(one for one in known if not is_stated(one, workload, platform, way))
         if not found:
             raise ValueError(
@@ -224,5 +269,13 @@ def _asked(what: object, workload: Workload, platform: Platform, way: str) -> tu
         if name not in known:
             raise ValueError(
                 f"what[{i}]: got {shown(name)}, expected one of {', '.join(known)}, which {way} has"
+            )
+        if name == "offsets" and aim == "change":
+            raise ValueError(f"what[{i}]: got 'offsets', expected the aim 'margin' or 'paths'")
+        if name == "offsets" and not OffsetChoice(workload).names:
+            raise ValueError(
+                f"what[{i}]: got 'offsets', expected a path with phases='given' that reads from "
+                "one source to another, whose periods are whole ticks; sources of other paths have "
+                "clocks of their own"
             )
     return tuple(one for one in known if one in names)

@@ -59,7 +59,8 @@ class Path(Facts):
         the next output, which replaces it.
     phases
         "any": sources run freely, at any phases. "given": the sources have the offsets of the
-        workload, on one clock.
+        workload, on one clock. Phases count as any if the period of a source is that of a rate and
+        no whole number of ticks.
 
     Raises
     ------

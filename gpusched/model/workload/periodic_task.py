@@ -393,9 +393,22 @@ class Task(Facts):
             "is in a Workload"
         )
 
+    def _longest(self, jobs: int) -> int:
+        """The time of so many periods of a timed task in ticks; that of a rate is rounded up."""
+        if self._rate is None or self._tick is None:
+            return jobs * self.period
+        return self._rate.longest(jobs, self._tick)
+
+    @property
+    def _is_rounded(self) -> bool:
+        """Whether the period is that of a rate, and not a whole number of ticks."""
+        return (
+            self._rate is not None and self._tick is not None and self._rate.is_rounded(self._tick)
+        )
+
     def _assumption(self) -> str | None:
         """A sentence about a period that was rounded."""
-        if self._rate is None or self._tick is None or not self._rate.is_rounded(self._tick):
+        if self._rate is None or self._tick is None or not self._is_rounded:
             return None
         period = time_with_unit(self.period, self._tick)
         return f"{self.name}: the period of {self._rate.text} is rounded down to {period}"

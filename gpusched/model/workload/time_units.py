@@ -82,6 +82,10 @@ class Rate:
         """The period in ticks of ``tick`` ns, rounded down."""
         return math.floor(10**9 / (self.hertz * tick))
 
+    def longest(self, jobs: int, tick: TickLength) -> int:
+        """The time of so many periods in ticks of ``tick`` ns, rounded up."""
+        return math.ceil(jobs * 10**9 / (self.hertz * tick))
+
     def is_rounded(self, tick: TickLength) -> bool:
         """Whether the period is not a whole number of ticks of ``tick`` ns."""
         return (10**9 / (self.hertz * tick)).denominator != 1
