@@ -117,6 +117,7 @@ if TYPE_CHECKING:
     from gpusched.model.workload.segments import CopyOut as CopyOut
     from gpusched.model.workload.segments import Engine as Engine
     from gpusched.model.workload.segments import Kernel as Kernel
+    from gpusched.model.workload.segments import Sync as Sync
     from gpusched.model.workload.workloads import Workload as Workload
     from gpusched.rt.kept_answer import Kept as Kept
     from gpusched.rt.kept_answer import kept as kept
@@ -184,6 +185,7 @@ _MEMBERS = {
     "CopyOut": "model.workload.segments",
     "Engine": "model.workload.segments",
     "Kernel": "model.workload.segments",
+    "Sync": "model.workload.segments",
     "Kept": "rt.kept_answer",
     "Platform": "model.workload.platforms",
     "SMs": "model.gpus.mps_shares",

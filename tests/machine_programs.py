@@ -116,6 +116,8 @@ def segments(rng: Random, sms: int, way: str) -> list[gs.Segment]:
             ):
                 one = kernel(rng, time, sms, way)
             found.append(one)
+        if rng.random() < 0.15:
+            found.append(gs.Sync())
     return found
 
 

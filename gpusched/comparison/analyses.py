@@ -505,7 +505,7 @@ def _answered(
     )
     answer, view = found.answer, found.view
     return WorkloadAnswer(
-        workload=given.workload,
+        workload=given.stated,
         platform=given.platform,
         way=way.name,
         method=_NAMES.get(type(answer), method.name),

@@ -150,7 +150,7 @@ def _program(
     launches: Launches | None,
     platform: Platform,
 ) -> _Program:
-    """The program of a job, which waits before CPU work and at the ends of sections.
+    """The program of a job, which waits before CPU work, that of no time too, and behind sections.
 
     With "sync" launches it waits behind each call, too. A graph has all operations up to the next
     wait; they are called at one instant.
@@ -173,7 +173,8 @@ def _program(
         if i in begins:
             steps.append(_Step("begin"))
         if not on_gpu:
-            steps.append(_Step("work", i))
+            if items[i].time:  # a wait of the thread takes none
+                steps.append(_Step("work", i))
             continue
         if cost and not (graphs and called):
             steps.append(_Step("work", len(items) + len(calls)))
@@ -761,7 +762,8 @@ def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, .
     """An item as numbers, by `_ITEM_COLUMNS`."""
     kind = _KINDS.index(item.kind)
     if item.kernel is None:
-        return (kind, item.time, int(item.kind == "copy" and not item.inward), 0, 0, 0, 0, 0)
+        time = max(item.time, 1)  # of a wait of the thread, which is no step
+        return (kind, time, int(item.kind == "copy" and not item.inward), 0, 0, 0, 0, 0)
     sms = 1 if gpu is None else gpu.sms
     most = min(len(room.sms) or sms, room.limit or sms)
     times, kernel = item.kernel, item.kernel.kernel

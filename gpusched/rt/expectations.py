@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from gpusched._support.arguments import instance
 from gpusched.comparison.derived_models import DerivedModels
@@ -13,7 +12,6 @@ from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick, know
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
-from gpusched.model.workload.segments import CPU, Kernel
 from gpusched.ways.way import as_way
 
 _ORDERS = {"mpcp": "priority", "gpu_server": "priority", "fmlp_plus": "fifo"}
@@ -89,12 +87,11 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
     facts = {}
     for i, task in enumerate(answer.workload):
         response = known_at(answer.response, i) if answer.bounded[i] else None
-        work = [part for part in task.segments if _is_cpu(part)]
         facts[task.name] = Facts(
             bound=None if response is None else int(response * tick),
             period=int(task.period * tick),
             jitter=-int(-task.jitter * tick // 1),
-            cpu=int(sum(part.time * part.repeat for part in work) * tick),
+            cpu=int(task.cpu_time * tick),
             segments=segments.get(task.name),
             priority=priorities.get(task.name),
             core=cores[i],
@@ -105,10 +102,6 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
         plan = plan_of(schedule, Fraction(finer_tick(answer.workload, answer.grain)))
     conditions = tuple(condition.text for condition in answer.conditions)
     return Expectations(answer.label, facts, _ORDERS.get(answer.way), plan, conditions)
-
-
-def _is_cpu(part: Any) -> bool:
-    return isinstance(part, CPU) or (not isinstance(part, Kernel) and part.by == "cpu")
 
 
 def _hosts(answer: WorkloadAnswer) -> HostTasks | None:

@@ -336,7 +336,8 @@ def program_of(
         if i in begins:
             steps.append(Step("BEGIN", section=begins[i]))
         if not on_gpu:
-            steps.append(Step("WORK", i, items[i].time))
+            if not isinstance(items[i].segment, gs.Sync):
+                steps.append(Step("WORK", i, items[i].time))
             continue
         cost = launch_cpu
         if launches == "graph":

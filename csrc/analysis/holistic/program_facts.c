@@ -328,7 +328,7 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
             t->cpu = plus(t->cpu, p->time[j]);
             continue;
         }
-        if (open && sync) {
+        if (open && (sync || p->waits[j - 1] != 0)) {
             end_section(self, t, i, &section);
             open = false;
         }

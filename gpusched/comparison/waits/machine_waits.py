@@ -19,7 +19,7 @@ from gpusched.comparison.waits.wait_sums import (
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS
 from gpusched.model.views.derived_view import runs_on_cpu, uses_engine
 from gpusched.model.workload.platforms import Platform, process_of_each
-from gpusched.model.workload.segments import CopyIn, Kernel, Segment
+from gpusched.model.workload.segments import CopyIn, Kernel, Segment, Sync
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.machine_result import ACTIVITIES, OPERATIONS, MachineRun
 from gpusched.ways.way import as_way
@@ -225,7 +225,7 @@ class _OfJob:
         place = max(done)
         if place >= 0 and place in cpu.item[later].tolist():
             return False  # it was preempted in the middle of CPU work
-        rest = self.segments[place + 1 :]
+        rest = [part for part in self.segments[place + 1 :] if not isinstance(part, Sync)]
         while len(rest) > 1 and isinstance(rest[0], CopyIn) and runs_on_cpu(rest[0]):
             rest = rest[1:]
         return bool(rest) and (isinstance(rest[0], Kernel) or uses_engine(rest[0]))

@@ -16,14 +16,14 @@ from gpusched.model.views.derived_view import (
 )
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CopyOut
+from gpusched.model.workload.segments import CopyOut, Sync
 
 __all__ = ["program_view"]
 
 _MOST = 2_000_000
 """Most segments of all jobs together, each job counted as the longest one."""
 
-_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "block_time", "regs", "smem")
+_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "block_time", "regs", "smem", "waits")
 _CPU, _COPY, _KERNEL = map(SEGMENT_KINDS.index, ("cpu", "copy", "kernel"))
 
 _Row = tuple[int, ...]
@@ -65,16 +65,23 @@ def program_view(source: Source, *, shapes: bool) -> View[Programs]:
 def _rows(
     task: Task, times: tuple[KernelTimes | None, ...], shapes: bool, one_engine: bool
 ) -> list[_Row]:
-    """The segments of a job; a segment that is repeated is as many."""
+    """The segments of a job; a segment that is repeated is as many.
+
+    A wait of the thread belongs to the operation before it; behind CPU work there is none.
+    """
     found: list[_Row] = []
     for part, of in zip(task.segments, times, strict=True):
         if of is not None:
-            row: _Row = (_KERNEL, of.time, 0, *(_shape(of) if shapes else (0, 0, 0, 0, 0)))
+            row: _Row = (_KERNEL, of.time, 0, *(_shape(of) if shapes else (0, 0, 0, 0, 0)), 0)
+        elif isinstance(part, Sync):
+            if found and found[-1][0] != _CPU:
+                found[-1] = (*found[-1][:-1], 1)
+            continue
         elif runs_on_cpu(part):
-            row = (_CPU, part.time, 0, 0, 0, 0, 0, 0)
+            row = (_CPU, part.time, 0, 0, 0, 0, 0, 0, 0)
         else:
             engine = int(isinstance(part, CopyOut) and not one_engine)
-            row = (_COPY, part.time, engine, 0, 0, 0, 0, 0)
+            row = (_COPY, part.time, engine, 0, 0, 0, 0, 0, 0)
         found += [row] * part.repeat
     return found
 

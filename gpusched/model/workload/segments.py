@@ -1,4 +1,4 @@
-"""Segments of a task's job: CPU work, copies and kernels."""
+"""Segments of a task's job: CPU work, waits of its thread, copies and kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil
 from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
 
-from gpusched._support.arguments import one_of
+from gpusched._support.arguments import flag, one_of
 from gpusched._support.text import plural, shown
 from gpusched.model.gpu import MAX_SMS
 from gpusched.model.gpus.memory_bandwidth import as_bandwidth, as_bytes
@@ -25,10 +25,11 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["CPU", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime"]
+__all__ = ["CPU", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime", "Sync"]
 
 MOST_REPEATS = 10**6
 _COPIERS = ("engine", "cpu")
+_MOST_BLOCKING = 10_000
 _MOST_THREADS = 2**31 - 1
 _FINEST_SHARE = 10**9
 
@@ -45,6 +46,8 @@ class _Changes(TypedDict, total=False):
 
 class _CopyChanges(_Changes, total=False):
     by: Literal["engine", "cpu"]
+    blocking: bool
+    staged: Time | None
 
 
 class _KernelChanges(TypedDict, total=False):
@@ -159,53 +162,144 @@ class CPU(_Timed):
         return cast(CPU, _changed(self, changes))
 
 
+class Sync(CPU):
+    """A wait of the task's thread until all that the job has launched has ended.
+
+    It is ``cudaStreamSynchronize`` between kernels, or of an event: what follows is launched only
+    after it, once the thread has a CPU again. The thread leaves its core or spins there, as the way
+    of sharing says (``mode``). CPU work waits by itself; a wait behind it changes nothing. Models
+    take it for CPU work that takes no time.
+
+    >>> gs.Sync(), gs.Sync().time
+    (Sync(), 0)
+
+    Parameters
+    ----------
+    name
+        Label of the segment.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *, name: str = "") -> None:
+        self._put((0, 1, label(name, "name", empty=True), None))
+
+    def replace(self, **changes: Unpack[_Changes]) -> Sync:
+        """Return a copy with another ``name``; a wait has no time to change."""
+        known = {"time": 0, "repeat": 1, "name": changes.get("name")}
+        if others := [key for key in changes if key not in known or changes[key] != known[key]]:
+            raise ValueError(f"{others[0]}: got one of a Sync, expected none; it takes no time")
+        made = Sync(name=changes.get("name", self.name))
+        return made if self._tick is None else made._at(self._tick)
+
+    def _given(self) -> dict[str, object]:
+        return {"name": self.name}
+
+    def _argument(self, key: str) -> str | None:
+        return None if key == "_time" else super()._argument(key)
+
+
 class _Copy(_Timed):
     """Base of the copies."""
 
-    __slots__ = ("by",)
+    __slots__ = ("_staged", "blocking", "by")
 
-    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "by", "repeat", "name", "_spread")
+    _KEYS: ClassVar[tuple[str, ...]] = (
+        *("_time", "by", "blocking", "_staged", "repeat", "name", "_spread"),
+    )
+    _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_staged"})
 
     by: Literal["engine", "cpu"]
+    blocking: bool
+    _staged: Stored | None
 
     def __init__(
         self,
         time: SegmentTime,
         *,
         by: Literal["engine", "cpu"] = "engine",
+        blocking: bool = False,
+        staged: Time | None = None,
         repeat: int = 1,
         name: str = "",
     ) -> None:
         one_of(by, _COPIERS, "by")
+        waits = flag(blocking, "blocking")
+        for key, given in (("blocking", waits), ("staged", staged is not None)):
+            if given and by == "cpu":
+                raise ValueError(f"{key}: got it of a copy by the CPU, expected one by an engine")
         whole, spread = _with_distribution(time)
+        times = count(repeat, "repeat", 1, MOST_REPEATS)
+        if (waits or staged is not None) and times > 1:
+            if times > _MOST_BLOCKING:
+                raise ValueError(
+                    f"repeat: got {times} of a copy for which its thread waits, expected at most "
+                    f"{_MOST_BLOCKING}"
+                )
+            if spread is not None:
+                raise ValueError(
+                    f"repeat: got {times} of a copy for which its thread waits, with a "
+                    "distribution, expected 1"
+                )
         self._put(
             (
                 whole,
                 by,
-                count(repeat, "repeat", 1, MOST_REPEATS),
+                waits,
+                None if staged is None else as_time(staged, "staged"),
+                times,
                 label(name, "name", empty=True),
                 spread,
             )
         )
 
+    @property
+    def staged(self) -> int | None:
+        """CPU time of staging one repetition in ticks; None for page-locked memory."""
+        return None if self._staged is None else self._ticks(self._staged, "staged")
+
     @classmethod
     def _unsaid(cls, name: str) -> object:
-        return "engine" if name == "by" else super()._unsaid(name)
+        return {"by": "engine", "blocking": False}.get(name, super()._unsaid(name))
+
+    @property
+    def has_waits(self) -> bool:
+        """Whether the thread waits for the copy in itself: it blocks, or the driver stages it."""
+        return self.blocking or self._staged is not None
 
 
 class CopyIn(_Copy):
     """A copy from host memory to the GPU.
 
-    >>> gs.CopyIn("300us", by="cpu")
-    CopyIn('300us', by='cpu')
+    >>> gs.CopyIn("300us", blocking=True)
+    CopyIn('300us', blocking=True)
+    >>> gs.CopyIn("300us", staged="400us")
+    CopyIn('300us', staged='400us')
 
     Parameters
     ----------
     time, repeat, name
-        See `CPU`.
+        See `CPU`. Of a copy with ``blocking`` or ``staged`` at most 10,000 repetitions, and 1 with
+        a distribution.
     by
         Unit that performs the copy: ``"engine"`` (a copy engine of the GPU) or ``"cpu"`` (the
         copy counts as CPU work).
+    blocking
+        Whether the thread waits until the copy has ended, and with it all that the job launched
+        before, as ``cudaMemcpy`` does: the copy is followed by a `Sync`.
+    staged
+        CPU time for which the driver copies between pageable memory and a page-locked buffer of its
+        own; ``time`` is that of the engine. Into the GPU, the thread first waits for its stream,
+        then copies to the buffer, and goes on while the engine copies from there (unless
+        ``blocking``); out of it, the thread waits for the engine, then copies from the buffer. The
+        driver copies large memory in pieces, of which one may be staged while another is with the
+        engine: then the two times together are longer than the copy. None: the memory is
+        page-locked. (CUDA Runtime API, "API synchronization behavior".)
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        An argument is invalid; the message names it.
     """
 
     __slots__ = ()
@@ -500,7 +594,7 @@ def Engine(
 
 
 Segment = CPU | CopyIn | CopyOut | Kernel
-"""A segment of a job."""
+"""A segment of a job; a `Sync` is CPU work without a time."""
 
 
 def _changed(segment: Facts, changes: Mapping[str, object]) -> Facts:

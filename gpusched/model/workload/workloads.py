@@ -39,6 +39,7 @@ from gpusched.model.views.kernel_view import batch_view, chain_batch_view, kerne
 from gpusched.model.views.launch_view import launch_view
 from gpusched.model.views.program_view import program_view
 from gpusched.model.workload.distributions import exceedance, quantile_of
+from gpusched.model.workload.explicit_waits import with_explicit_waits
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.links import (
@@ -52,7 +53,14 @@ from gpusched.model.workload.links import (
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Launches, Task, launches_of
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CPU, Kernel, Segment, SegmentTime
+from gpusched.model.workload.segments import (
+    CopyIn,
+    CopyOut,
+    Kernel,
+    Segment,
+    SegmentTime,
+    Sync,
+)
 from gpusched.model.workload.time_units import (
     TickLength,
     Time,
@@ -258,6 +266,13 @@ class Workload(NoArray, Tabular):
         names = {task.name for task in kept}
         paths = tuple(path for path in self.paths if names.issuperset(path.tasks))
         return self._made(kept, self._tick, self.notes, self.observed, paths)
+
+    def _explicit(self) -> Workload:
+        """The workload with the waits and the CPU work of copies as segments."""
+        tasks = tuple(map(with_explicit_waits, self.tasks))
+        if all(task is given for task, given in zip(tasks, self.tasks, strict=True)):
+            return self
+        return self._made(tasks, self._tick, self.notes, self.observed, self.paths)
 
     # Parts
 
@@ -1059,8 +1074,9 @@ class Workload(NoArray, Tabular):
     def _source(self, platform: Platform, *, triggers: bool = False) -> Source:
         """Facts that models rest on; ``triggers``: the model has tasks that others release."""
         instance(platform, Platform, "platform")
-        at = platform._at(self._tick)
-        source = Source(self.tasks, self._tick, self.kernel_times(at), at, self.assumptions)
+        at, explicit = platform._at(self._tick), self._explicit()
+        times = explicit.kernel_times(at)
+        source = Source(explicit.tasks, self._tick, times, at, self.assumptions)
         if not triggers:
             refuse_triggers(self.tasks)
         source.refuse_missing_engines()
@@ -1132,10 +1148,19 @@ def scaled_segment(
             or (profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()}),
             bytes=None if segment.bytes is None else scaled_up(segment.bytes, kernels, "bytes"),
         )
-    factor = cpu if isinstance(segment, CPU) else copies
-    if factor == _ONE:
+    if isinstance(segment, (CopyIn, CopyOut)):
+        return _scaled_copy(segment, cpu, copies)
+    if cpu == _ONE or isinstance(segment, Sync):
         return segment
-    return segment.replace(time=_scaled_time(segment, factor))
+    return segment.replace(time=_scaled_time(segment, cpu))
+
+
+def _scaled_copy(copy: CopyIn | CopyOut, cpu: Fraction, copies: Fraction) -> Segment:
+    if copies != _ONE:
+        copy = copy.replace(time=_scaled_time(copy, copies))
+    if copy.staged is None or cpu == _ONE:
+        return copy
+    return copy.replace(staged=scaled_up(copy.staged, cpu, "staged"))
 
 
 def _at_quantile(segment: Segment, share: Fraction) -> Segment:
