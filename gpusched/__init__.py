@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from gpusched.model.workload.periodic_task import Task as Task
     from gpusched.model.workload.platforms import Platform as Platform
     from gpusched.model.workload.segments import CPU as CPU
+    from gpusched.model.workload.segments import DLA as DLA
     from gpusched.model.workload.segments import CopyIn as CopyIn
     from gpusched.model.workload.segments import CopyOut as CopyOut
     from gpusched.model.workload.segments import Engine as Engine
@@ -181,6 +182,7 @@ _MEMBERS = {
     "SweepError": "study.execution",
     "Width": "study.width",
     "CPU": "model.workload.segments",
+    "DLA": "model.workload.segments",
     "CopyIn": "model.workload.segments",
     "CopyOut": "model.workload.segments",
     "Engine": "model.workload.segments",

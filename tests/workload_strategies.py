@@ -57,13 +57,15 @@ def kernels(draw: Any, tick: int = 1, threads: int = 2048) -> gs.Kernel:
 
 @st.composite
 def segments(draw: Any, tick: int = 1, waits: bool = True) -> Any:
-    kind = draw(st.sampled_from([gs.CPU, gs.Sync, gs.CopyIn, gs.CopyOut, gs.Kernel]))
+    kind = draw(st.sampled_from([gs.CPU, gs.Sync, gs.CopyIn, gs.CopyOut, gs.DLA, gs.Kernel]))
     if kind is gs.Sync:
         return gs.Sync(name=draw(_TEXT))
     if kind is gs.Kernel:
         return draw(kernels(tick))
     given: dict[str, Any] = {"repeat": draw(st.integers(1, 3)), "name": draw(_TEXT)}
-    if kind is not gs.CPU:
+    if kind is gs.DLA:
+        given["on"] = draw(st.integers(0, 3))
+    elif kind is not gs.CPU:
         given["by"] = draw(st.sampled_from(["engine", "cpu"]))
         if waits and given["by"] == "engine":
             given["blocking"] = draw(st.booleans())
@@ -123,6 +125,8 @@ def random_workload(seed: int) -> gs.Workload:
         kind = random.choice((gs.CPU, gs.CopyIn, gs.CopyOut, gs.Kernel, gs.Kernel))
         if random.random() < 0.1:
             return gs.Sync(name=label())
+        if random.random() < 0.1:
+            return gs.DLA(time(), on=random.randrange(4), **common)
         if kind is gs.CPU:
             return gs.CPU(time(), **common)
         if kind is not gs.Kernel:

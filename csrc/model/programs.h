@@ -12,8 +12,9 @@
 
 enum { GS_PROGRAMS_CPU = 0, GS_PROGRAMS_COPY = 1, GS_PROGRAMS_KERNEL = 2, GS_PROGRAMS_KINDS = 3 };
 
-/* Copy engines: one for both directions, or one for each. */
-#define GS_PROGRAMS_ENGINES 2
+/* Copy engines: one for both directions, or one for each; from number 2 on DLAs, whose work is like
+ * copies by an engine of its own. */
+#define GS_PROGRAMS_ENGINES 6
 
 typedef struct {
     int64_t n;

@@ -29,10 +29,11 @@ from gpusched.model.gpus.copy_engines import CopyEngines, engine_directions, eng
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.views.derived_view import given_to_all, refuse_triggers, runs_on_cpu
+from gpusched.model.views.program_view import FIRST_DLA
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.periodic_task import Launches, Task
 from gpusched.model.workload.platforms import Platform, process_of_each
-from gpusched.model.workload.segments import CPU, CopyIn, Kernel
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, Kernel
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.machine_run import NEVER, MachineModel
@@ -65,6 +66,7 @@ class _Item:
     is_work: bool = False  # CPU work, not a copy by a CPU
     kernel: KernelTimes | None = None
     place: int = 0  # of the segment
+    dla: int = -1  # that works, in place of a copy engine
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ def _items(task: Task, times: Sequence[KernelTimes | None]) -> list[_Item]:
             found.append(_Item("kernel", 0, kernel=times[place], place=place))
             continue
         inward = isinstance(part, CopyIn)
-        if runs_on_cpu(part):
+        if isinstance(part, DLA):
+            found.append(_Item("copy", part.time, place=place, dla=part.on))
+        elif runs_on_cpu(part):
             work = isinstance(part, CPU)
             found.append(_Item("cpu", part.time, inward, is_work=work, place=place))
         else:
@@ -763,7 +767,9 @@ def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, .
     kind = _KINDS.index(item.kind)
     if item.kernel is None:
         time = max(item.time, 1)  # of a wait of the thread, which is no step
-        return (kind, time, int(item.kind == "copy" and not item.inward), 0, 0, 0, 0, 0)
+        engine = int(item.kind == "copy" and not item.inward)
+        engine = engine if item.dla < 0 else FIRST_DLA + item.dla
+        return (kind, time, engine, 0, 0, 0, 0, 0)
     sms = 1 if gpu is None else gpu.sms
     most = min(len(room.sms) or sms, room.limit or sms)
     times, kernel = item.kernel, item.kernel.kernel
@@ -813,7 +819,8 @@ def _device_columns(
     count = len(models.workload)
     engines = [_engines(_engines_of(models, way, gpu if known else None), count) for gpu in gpus]
     for task, own, room in zip(models.workload, programs, rooms, strict=True):
-        if engines[room.device] == 0 and any(item.kind == "copy" for item in own.items):
+        copies = any(item.kind == "copy" and item.dla < 0 for item in own.items)
+        if engines[room.device] == 0 and copies:
             raise ValueError(f"copy_engines: got 0, expected one for the copies of {task.name}")
     grids = [gpu.resident_grids if known else max(len(models.workload), 1) for gpu in gpus]
     return {"grids": np.array(grids, np.int64), "engines": np.array(engines, np.int64)}

@@ -62,7 +62,8 @@ class Programs(TaskSet):
         given as one sequence per task; for a stack, as an array ``(N, n, q)`` with 0 beyond the
         segments of a task. ``time`` determines how many segments a task has.
     engine
-        Copy engine of each copy: 0, or 1 where each direction has one. Default: 0.
+        Copy engine of each copy: 0, or 1 where each direction has one; 2 to 5: no copy, but work on
+        a DLA, which serves one task at a time as an engine does. Default: 0.
     blocks, threads, block_time, regs, smem
         Shape of each kernel: grid size in blocks, threads per block, maximum time of a block,
         registers per thread, bytes of shared memory per block. They are needed where kernels share

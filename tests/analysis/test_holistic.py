@@ -178,7 +178,7 @@ def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Tas
             if kind < 0.35:
                 segments.append(twin.Cpu(random.randint(1, 5)))
             elif kind < 0.55:
-                segments.append(twin.Copy(random.randint(1, 5), random.randint(0, 1)))
+                segments.append(twin.Copy(random.randint(1, 5), random.choice((0, 0, 1, 1, 2, 5))))
             else:
                 shape = (random.randint(1, 5), random.randint(1, threads), random.randint(1, 6))
                 segments.append(twin.Kernel(*shape))

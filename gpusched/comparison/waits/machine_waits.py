@@ -30,6 +30,7 @@ _MOST_STEPS = 2_000_000  # times of the job times what ran beside it
 _MOST_CHANNELS = 32  # of CUDA_DEVICE_MAX_CONNECTIONS
 _WORK = ACTIVITIES.index("work")
 _KERNEL = OPERATIONS.index("kernel")
+_DLA = OPERATIONS.index("DLA")
 _OWN = ("CPU work", *OPERATIONS)
 _PLANNED = ("pbs", "edf_parallel")
 _FOR_GPU = {
@@ -173,7 +174,9 @@ class _OfJob:
         copies = ops.what[self.others] != _KERNEL
         if ops.what[k] != _KERNEL:
             if before(ops.first):
-                return "copy engine", self._most(copies, start, end)
+                dla = ops.what[k] == _DLA
+                rivals = copies & ((ops.what[self.others] == _DLA) == dla)
+                return "DLA queue" if dla else "copy engine", self._most(rivals, start, end)
             return what, -1
         turn = self._turn(start)
         if turn is not None and turn[0] != self.context:
@@ -275,6 +278,7 @@ class _OfJob:
             if alone
             else f"because kernels of {name} left no room on the SMs",
             "copy engine": f"for a copy engine, busy with {name}'s copy",
+            "DLA queue": f"for a DLA, busy with {name}'s work",
             "slice": f"for its time slice, while {name} had the GPU"
             if self.way == "time_slices"
             else f"for the GPU, which {name} had",

@@ -117,8 +117,8 @@ def _refuse_waits_between(task: Task) -> None:
     places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
     if any(isinstance(part, Sync) for part in task.segments[places[0] : places[-1]]):
         raise ValueError(
-            f"{named(task.name)}: got a wait of its thread between GPU segments, expected none; the "
-            "times of launches are fixed beforehand"
+            f"{named(task.name)}: got a wait of its thread between GPU segments, expected none; "
+            "the times of launches are fixed beforehand"
         )
 
 

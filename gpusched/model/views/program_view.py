@@ -16,12 +16,15 @@ from gpusched.model.views.derived_view import (
 )
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CopyOut, Sync
+from gpusched.model.workload.segments import DLA, CopyOut, Sync
 
-__all__ = ["program_view"]
+__all__ = ["FIRST_DLA", "program_view"]
 
 _MOST = 2_000_000
 """Most segments of all jobs together, each job counted as the longest one."""
+
+FIRST_DLA = 2
+"""Number of the engine of DLA 0."""
 
 _COLUMNS = ("kind", "time", "engine", "blocks", "threads", "block_time", "regs", "smem", "waits")
 _CPU, _COPY, _KERNEL = map(SEGMENT_KINDS.index, ("cpu", "copy", "kernel"))
@@ -81,6 +84,8 @@ def _rows(
             row = (_CPU, part.time, 0, 0, 0, 0, 0, 0, 0)
         else:
             engine = int(isinstance(part, CopyOut) and not one_engine)
+            if isinstance(part, DLA):
+                engine = FIRST_DLA + part.on
             row = (_COPY, part.time, engine, 0, 0, 0, 0, 0, 0)
         found += [row] * part.repeat
     return found

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NoReturn, TypedDict, Unpack
 from gpusched._support.arguments import is_sequence, one_of
 from gpusched._support.text import shown
 from gpusched.model.workload.facts import Facts, count, label, optional_number
-from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment, Sync
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, CopyOut, Kernel, Segment, Sync
 from gpusched.model.workload.time_units import (
     MOST_TICKS,
     Rate,
@@ -22,7 +22,7 @@ from gpusched.model.workload.time_units import (
 
 __all__ = ["LAUNCHES", "Launches", "Task", "launches_of", "names_of"]
 
-_KINDS = (CPU, CopyIn, CopyOut, Kernel)
+_KINDS = (CPU, CopyIn, CopyOut, DLA, Kernel)
 
 MOST_EVERY = 1_000_000
 """Largest ``every`` of a task."""
@@ -436,8 +436,8 @@ def _segments(given: Iterable[Segment]) -> tuple[Segment, ...]:
     for place, segment in enumerate(segments):
         if not isinstance(segment, _KINDS):
             raise TypeError(
-                f"segments[{place}]: got {shown(segment)}, expected CPU, CopyIn, CopyOut, Kernel "
-                "or Sync"
+                f"segments[{place}]: got {shown(segment)}, expected CPU, CopyIn, CopyOut, Kernel, "
+                "DLA or Sync"
             )
     if all(isinstance(segment, Sync) for segment in segments):
         raise ValueError("segments: got waits alone, expected CPU work, a copy or a kernel")

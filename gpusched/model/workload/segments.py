@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
 from gpusched._support.arguments import flag, one_of
 from gpusched._support.text import plural, shown
 from gpusched.model.gpu import MAX_SMS
+from gpusched.model.gpus.dlas import MOST_DLAS
 from gpusched.model.gpus.memory_bandwidth import as_bandwidth, as_bytes
 from gpusched.model.workload.distributions import Distribution, as_distribution
 from gpusched.model.workload.facts import Facts, count, label, stored_text
@@ -25,7 +26,9 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["CPU", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime", "Sync"]
+__all__ = [
+    *("CPU", "DLA", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime", "Sync"),
+]
 
 MOST_REPEATS = 10**6
 _COPIERS = ("engine", "cpu")
@@ -48,6 +51,10 @@ class _CopyChanges(_Changes, total=False):
     by: Literal["engine", "cpu"]
     blocking: bool
     staged: Time | None
+
+
+class _DLAChanges(_Changes, total=False):
+    on: int
 
 
 class _KernelChanges(TypedDict, total=False):
@@ -186,8 +193,8 @@ class Sync(CPU):
 
     def replace(self, **changes: Unpack[_Changes]) -> Sync:
         """Return a copy with another ``name``; a wait has no time to change."""
-        known = {"time": 0, "repeat": 1, "name": changes.get("name")}
-        if others := [key for key in changes if key not in known or changes[key] != known[key]]:
+        known: dict[str, object] = {"time": 0, "repeat": 1, "name": changes.get("name")}
+        if others := [key for key, value in changes.items() if value != known.get(key)]:
             raise ValueError(f"{others[0]}: got one of a Sync, expected none; it takes no time")
         made = Sync(name=changes.get("name", self.name))
         return made if self._tick is None else made._at(self._tick)
@@ -321,6 +328,57 @@ class CopyOut(_Copy):
     def replace(self, **changes: Unpack[_CopyChanges]) -> CopyOut:
         """Return a copy with some arguments changed; numbers are ticks as before."""
         return cast(CopyOut, _changed(self, changes))
+
+
+class DLA(_Timed):
+    """Work on a deep learning accelerator beside the GPU, such as NVIDIA's DLA on Jetson modules.
+
+    It is in the stream of its task: it begins when what was launched before it has ended, and the
+    thread waits for it as for a kernel. A DLA works for one job at a time, in the order in which
+    work reaches it, and is never preempted. It shares the memory with the GPU: guarantees of
+    programs in which both work at once are conditional on times that were measured side by side.
+
+    >>> gs.DLA("20ms", on=1)
+    DLA('20ms', on=1)
+
+    Parameters
+    ----------
+    time, repeat, name
+        See `CPU`; the time is that of the work alone on its DLA.
+    on
+        Number of the DLA, 0 to 3.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        An argument is invalid; the message names it.
+    """
+
+    __slots__ = ("on",)
+
+    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "on", "repeat", "name", "_spread")
+
+    on: int
+
+    def __init__(self, time: SegmentTime, *, on: int = 0, repeat: int = 1, name: str = "") -> None:
+        whole, spread = _with_distribution(time)
+        self._put(
+            (
+                whole,
+                count(on, "on", 0, MOST_DLAS - 1),
+                count(repeat, "repeat", 1, MOST_REPEATS),
+                label(name, "name", empty=True),
+                spread,
+            )
+        )
+
+    @classmethod
+    def _unsaid(cls, name: str) -> object:
+        return 0 if name == "on" else super()._unsaid(name)
+
+    def replace(self, **changes: Unpack[_DLAChanges]) -> DLA:
+        """Return a copy with some arguments changed; numbers are ticks as before."""
+        return cast(DLA, _changed(self, changes))
 
 
 class Kernel(_Timed):
@@ -544,16 +602,20 @@ def Engine(
     sms: Mapping[int, Time] | float | str | Fraction | None = None,
     bytes: int | str | None = None,
     bandwidth: int | str | None = None,
+    on: str = "gpu",
     name: str = "",
-) -> Kernel:
+) -> Kernel | DLA:
     """Make the segment of an inference engine that is known by its time alone.
 
-    It is a `Kernel` without a shape, repeated: the kernels of the engine have equal times, rounded
-    up to whole ticks or, of text with a unit, nanoseconds. Their number matters for what a launch
-    costs, which depends on ``launches=`` of the task, and for how often others may come between.
+    On the GPU it is a `Kernel` without a shape, repeated: the kernels of the engine have equal
+    times, rounded up to whole ticks or, of text with a unit, nanoseconds. Their number matters for
+    what a launch costs, which depends on ``launches=`` of the task, and for how often others may
+    come between.
 
     >>> gs.Engine("34.5ms", kernels=120)
     Kernel('287500ns', repeat=120)
+    >>> gs.Engine("20ms", on="dla1")
+    DLA('20ms', on=1)
 
     Parameters
     ----------
@@ -564,6 +626,9 @@ def Engine(
         Number of kernels that it launches, 1 to 1,000,000.
     sms, bytes, bandwidth
         As of `Kernel`; measured times and bytes are those of the whole engine.
+    on
+        ``"gpu"``, or ``"dla0"`` to ``"dla3"`` for an engine that was built for a DLA: a `DLA`, of
+        which ``kernels`` are the parts, and which has no ``sms``, ``bytes`` and ``bandwidth``.
     name
         Label of the segment.
 
@@ -573,6 +638,7 @@ def Engine(
         An argument is invalid; the message names it.
     """
     parts = count(kernels, "kernels", 1, MOST_REPEATS)
+    one_of(on, ("gpu", *_DLA_NAMES), "on")
 
     def divided(stored: Stored) -> Time:
         if not isinstance(stored, Duration):
@@ -583,6 +649,12 @@ def Engine(
     each = given if isinstance(given, Fraction) else {k: divided(of) for k, of in given} or None
     moved = None if bytes is None else -(-as_bytes(bytes, "bytes") // parts)
     spread = as_distribution(time, "time")
+    if on != "gpu":
+        for key, value in (("sms", sms), ("bytes", bytes), ("bandwidth", bandwidth)):
+            if value is not None:
+                raise ValueError(f"{key}: got {shown(value)} of an engine on {on}, expected none")
+        each_part = divided(as_time(time, "time")) if spread is None else spread.divided(parts)
+        return DLA(each_part, on=_DLA_NAMES.index(on), repeat=parts, name=name)
     return Kernel(
         divided(as_time(time, "time")) if spread is None else spread.divided(parts),
         sms=each,
@@ -593,7 +665,9 @@ def Engine(
     )
 
 
-Segment = CPU | CopyIn | CopyOut | Kernel
+_DLA_NAMES = tuple(f"dla{number}" for number in range(MOST_DLAS))
+
+Segment = CPU | CopyIn | CopyOut | DLA | Kernel
 """A segment of a job; a `Sync` is CPU work without a time."""
 
 

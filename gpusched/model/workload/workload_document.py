@@ -15,7 +15,7 @@ from gpusched._support.text import clip, shown
 from gpusched.model.workload.links import LinkError, check_paths, linked, refuse_long_bests
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Launches, Task, launches_of
-from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment, Sync
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, CopyOut, Kernel, Segment, Sync
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
 from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time
 
@@ -48,6 +48,7 @@ _MAKERS: dict[str, type[Segment]] = {
     "copy_out": CopyOut,
     "kernel": Kernel,
     "sync": Sync,
+    "dla": DLA,
 }
 _SEGMENT: dict[str, tuple[str, ...]] = {
     "cpu": ("cpu", "repeat", "name"),
@@ -58,6 +59,7 @@ _SEGMENT: dict[str, tuple[str, ...]] = {
         *("bandwidth", "repeat", "name"),
     ),
     "sync": ("sync", "name"),
+    "dla": ("dla", "on", "repeat", "name"),
 }
 _ALL = tuple(dict.fromkeys(key for keys in _SEGMENT.values() for key in keys))
 _ALL_SET = frozenset(_ALL)
@@ -263,6 +265,8 @@ def _new_of(segment: Segment) -> str:
     """A fact of a segment that version 1 does not have, for messages; "" for none."""
     if isinstance(segment, Sync):
         return "sync: got a wait"
+    if isinstance(segment, DLA):
+        return "dla: got work on a DLA"
     if segment.distribution is not None:
         kind = next(kind for kind, maker in _MAKERS.items() if type(segment) is maker)
         return f"{kind}: got a distribution"
@@ -418,7 +422,9 @@ def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
         table[kind] = True
     elif not isinstance(segment, Kernel):
         table[kind] = time_with_unit(segment.time, tick)
-        if not isinstance(segment, CPU):
+        if isinstance(segment, DLA):
+            table |= {"on": segment.on} if segment.on else {}
+        elif not isinstance(segment, CPU):
             table |= _copy_facts(segment, tick)
     else:
         if segment.has_time:

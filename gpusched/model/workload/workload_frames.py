@@ -12,7 +12,7 @@ from gpusched._support.tabular import Table, optional
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment, Sync
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, CopyOut, Kernel, Segment, Sync
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
 from gpusched.model.workload.workload_parts import Parts, observed_time
 
@@ -38,7 +38,7 @@ _COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
 _TRAFFIC = ("bytes", "bandwidth")
 _SEGMENT = (
     *("kind", "time", "distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC, "by", "blocking"),
-    *("staged", "label"),
+    *("staged", "on", "label"),
 )
 _KINDS: dict[str, type[Segment]] = {
     "cpu": CPU,
@@ -46,10 +46,12 @@ _KINDS: dict[str, type[Segment]] = {
     "copy out": CopyOut,
     "kernel": Kernel,
     "sync": Sync,
+    "dla": DLA,
 }
 _OF_KIND = {
     "cpu": ("distribution", "repeat"),
     "sync": (),
+    "dla": ("distribution", "on", "repeat"),
     "copy in": ("distribution", "by", "blocking", "staged", "repeat"),
     "copy out": ("distribution", "by", "blocking", "staged", "repeat"),
     "kernel": ("distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC),
@@ -179,7 +181,8 @@ def _row(segment: Segment) -> dict[str, object]:
         given = spread.given()
         row["distribution"] = ", ".join(f"{k}: {of}" for k, of in given.items() if k != "largest")
     if not isinstance(segment, Kernel):
-        facts = {key: getattr(segment, key, None) for key in ("by", "blocking", "staged")}
+        keys = ("by", "blocking", "staged", "on")
+        facts = {key: getattr(segment, key, None) for key in keys}
         return {**row, "time": segment.time, **facts}
     profile = segment.sms
     return {
@@ -235,7 +238,7 @@ def _segment(facts: dict[str, object]) -> Segment:
             continue
         if key not in _OF_KIND[kind]:
             raise ValueError(f"{key}: got {shown(value)}, expected none for a {kind}")
-        given[key] = _number(value) if key in (*_COUNTS, *_TRAFFIC) else value
+        given[key] = _number(value) if key in (*_COUNTS, *_TRAFFIC, "staged", "on") else value
     if facts["label"] is not None:
         given["name"] = facts["label"]
     if "sms" in given:
@@ -386,6 +389,8 @@ def _part(segment: Segment, tick: TickLength) -> str:
         return f"wait{named}"
     if isinstance(segment, CPU):
         return f"CPU{named} {time_with_unit(segment.time, tick)}{times}"
+    if isinstance(segment, DLA):
+        return f"DLA {segment.on}{named} {time_with_unit(segment.time, tick)}{times}"
     if not isinstance(segment, Kernel):
         way = "in" if isinstance(segment, CopyIn) else "out"
         by = " by the CPU" if segment.by == "cpu" else " blocking" if segment.blocking else ""

@@ -54,6 +54,7 @@ from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Launches, Task, launches_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import (
+    DLA,
     CopyIn,
     CopyOut,
     Kernel,
@@ -1150,6 +1151,8 @@ def scaled_segment(
         )
     if isinstance(segment, (CopyIn, CopyOut)):
         return _scaled_copy(segment, cpu, copies)
+    if isinstance(segment, DLA):
+        return segment.replace(time=_scaled_time(segment, kernels))
     if cpu == _ONE or isinstance(segment, Sync):
         return segment
     return segment.replace(time=_scaled_time(segment, cpu))
