@@ -412,7 +412,8 @@ def _tested(
     if whole.accepted or not (answer.conditions or answer.rejected):
         more = whole.accepted or whole.bounded.sum() > answer.bounded.sum()
         return whole if more else answer
-    return answer
+    fewer = whole.conditional and set(whole.conditions) < set(answer.conditions)
+    return whole if fewer else answer
 
 
 Test: TypeAlias = "Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]"
