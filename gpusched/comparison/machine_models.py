@@ -519,6 +519,8 @@ def machine_model(
         replace(room, device=home) for room, home in zip(rooms_of(case), case.home, strict=True)
     ]
     programs = _programs(case, way, lone=lone_copies == "section")
+    if played.rule not in _ONE_AT_A_TIME:
+        _refuse_barriers(case, rooms)
     columns = _task_columns(models, policy, cores, tails)
     if gpu_priority is not None:
         urgency = [gpu_priority[task.name] for task in workload]
@@ -529,6 +531,7 @@ def machine_model(
     columns |= _program_columns(case, rooms, programs, whole=whole)
     columns |= _device_columns(models, gpus, programs, rooms, way)
     columns |= dict.fromkeys(_NOT_STATED)  # by workloads and platforms
+    columns["item_cooperative"] = _cooperative(programs) if not whole else None
     columns |= _frame_columns(workload, table)
     columns |= _release_columns(workload, releases, until)
     columns |= _given_columns(programs, times)
@@ -733,7 +736,9 @@ def _channels(case: _Case, device: int, *, of_client: bool) -> int:
 _DIRECTIONS = {"in": 1, "out": 2, "both": 3}
 _MOST_ENGINES = 31
 
-_NOT_STATED = ("item_cluster", "item_cooperative", "item_interference", "gpc_begin", "gpc_sms")
+_NOT_STATED = ("item_cluster", "item_interference", "gpc_begin", "gpc_sms")
+_ONE_AT_A_TIME = (*("mpcp", "fmlp_plus", "srm", "omlp", "edf_serial", "gpu_server", "container"),)
+"""Rules under which no kernels of several tasks run at once."""
 
 _ITEM_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "regs", "smem", "whole")
 
@@ -760,6 +765,34 @@ def _program_columns(
         "step_kind": np.array([_STEPS.index(step.kind) for step in steps], np.int64),
         "step_item": np.array([step.item for step in steps], np.int64),
     }
+
+
+def _refuse_barriers(case: _Case, rooms: Sequence[_Room]) -> None:
+    """Raise ValueError for a plain launch of blocks that wait for each other beside other kernels.
+
+    On an empty GPU all of its blocks start at one instant, as those of a cooperative launch.
+    """
+    users = [(t, room) for t, room in zip(case.workload, rooms, strict=True) if t.kernels]
+    for task, room in users:
+        beside = any(
+            other.device == room.device
+            and other.context == room.context
+            and other.stream != room.stream
+            for _, other in users
+        )
+        if beside and any(kernel.barrier == "plain" for kernel in task.kernels):
+            source = case.workload[[task.name]]._source(case.platform, triggers=True)
+            source.refuse_barriers()
+
+
+def _cooperative(programs: Sequence[_Program]) -> Int64Array | None:
+    """Whether all blocks of each item start at one instant; None if none do."""
+    rows = []
+    for own in programs:
+        kernels = (item.kernel for item in own.items)
+        rows += [int(of is not None and of.kernel.barrier is not None) for of in kernels]
+        rows += [0] * len(own.calls)
+    return np.array(rows, np.int64) if any(rows) else None
 
 
 def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, ...]:

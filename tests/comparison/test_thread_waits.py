@@ -188,3 +188,47 @@ def test_no_bound_is_exceeded(way: str) -> None:
                 w.replace(tasks=moved), p, way, until=900, ties="draw", seed=k, **options
             )
             assert (run.worst <= answer.response).all(), (tasks, k)
+
+
+# Blocks that wait for each other --------------------------------------------------------------
+
+
+def grid(barrier: Any, blocks: int = 4, **facts: Any) -> gs.Kernel:
+    return gs.Kernel(10, blocks=blocks, threads=512, barrier=barrier, **facts)
+
+
+BESIDE = of(gs.Kernel(20, blocks=1, threads=512), name="b")
+
+
+@pytest.mark.parametrize("barrier", ["cooperative", "plain"])
+def test_blocks_that_wait_for_each_other_all_fit(barrier: Any, tmp_path: Path) -> None:
+    w = gs.Workload([of(grid(barrier), gs.Kernel(2, blocks=1, threads=32)), BESIDE])
+    w.save(tmp_path / "w.toml")
+    assert gs.Workload.load(tmp_path / "w.toml") == gs.Workload.from_frame(w.to_frame()) == w
+    more = gs.Workload([of(gs.CPU(1), grid(barrier, 5))])
+    said = r"a: segments\[1\]: got 5 blocks that wait for each other, expected at most the 4 that"
+    with pytest.raises(ValueError, match=said):
+        gs.analyze(more, platform(), "one_stream")
+    for way in (*STREAMED, *LOCKS, "pbs", "edf_serial"):
+        if way in ("one_stream", "time_slices", "edf_serial", "mpcp", "fmlp_plus", "gcaps", "srm"):
+            answer = gs.analyze(w, platform(), way)
+            plain = w.replace(tasks=[of(grid(None), w[0].segments[1]), BESIDE])
+            assert answer.response.tolist() == gs.analyze(plain, platform(), way).response.tolist()
+            run = gs.observe(w, platform(), way, until=200)
+            assert (run.worst <= answer.response).all()
+        elif way != "gpu_server":
+            word = "a plain launch" if barrier == "plain" else "a cooperative launch"
+            with pytest.raises(gs.NotApplicable, match=word):
+                gs.analyze(w, platform(), way)
+
+
+def test_a_cooperative_launch_waits_until_all_of_its_blocks_fit() -> None:
+    for barrier, end in ((None, 25), ("cooperative", 30)):
+        w = gs.Workload([of(grid(barrier), offset=5), BESIDE])
+        run = gs.observe(w, platform(), "streams", until=50)
+        assert run.end[run.task == 0].tolist() == [end]
+    plain = gs.Workload([of(grid("plain"), offset=5), BESIDE])
+    with pytest.raises(ValueError, match="can be a deadlock"):
+        gs.observe(plain, platform(), "streams", until=50)
+    with pytest.raises(ValueError, match="barrier: got 'plain' without blocks"):
+        gs.Kernel(3, barrier="plain")

@@ -104,6 +104,22 @@ class Source(NamedTuple):
                     "least one engine, or copies by the CPU (by='cpu')"
                 )
 
+    def refuse_barriers(self) -> None:
+        """Raise ValueError for blocks that wait for each other, where kernels share the SMs."""
+        for of in self.all_times():
+            if of.kernel.barrier == "plain":
+                raise ValueError(
+                    f"{of.where}: got a plain launch of blocks that wait for each other, expected "
+                    "a way in which no other kernel runs meanwhile; beside others some of its "
+                    "blocks may not start while the rest keep their SMs, and two such kernels can "
+                    "be a deadlock"
+                )
+            if of.kernel.barrier is not None:
+                raise ValueError(
+                    f"{of.where}: got a cooperative launch, expected none; the model has no "
+                    "kernels that start only when all of their blocks fit beside others"
+                )
+
     def refuse_jitter(self) -> None:
         """Raise ValueError for a task with release jitter."""
         for task in self.tasks:

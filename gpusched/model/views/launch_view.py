@@ -23,7 +23,7 @@ from gpusched.model.views.derived_view import (
 from gpusched.model.views.launch_calls import calls_are_free
 from gpusched.model.workload.kernel_waves import excess_notes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CopyIn, Sync
+from gpusched.model.workload.segments import DLA, CopyIn, Sync
 from gpusched.model.workload.time_units import MOST_TICKS
 
 __all__ = ["PERIODIC_RELEASES", "launch_view"]
@@ -48,6 +48,7 @@ def launch_view(source: Source, until: int, *, one_stream: bool) -> LaunchView:
     if source.platform.gpu is None:
         raise ValueError("platform: got no GPU, expected one; launches are of blocks on its SMs")
     source.refuse_jitter()
+    source.refuse_barriers()
     if not calls_are_free(source.tasks, source.platform):
         raise ValueError(
             "launches: got sync launches, calls that take CPU time, gaps or wake-ups, expected "
@@ -129,6 +130,8 @@ def _operations(source: Source, task: Task, parts: JobParts) -> _Operations:
             "segments, expected none; the times of launches are fixed beforehand"
         )
     _refuse_waits_between(task)
+    if any(isinstance(part, DLA) for part in task.segments):
+        raise ValueError(f"{named(task.name)}: got work on a DLA, expected kernels and copies")
     rows, names = [], []
     seen: Counter[str] = Counter()
     for part, of in parts.inner:

@@ -36,6 +36,8 @@ def program_view(source: Source, *, shapes: bool) -> View[Programs]:
     """Programs of all tasks; see ``Workload.programs``."""
     if shapes and source.platform.gpu is None:
         raise ValueError("platform: got no GPU, expected one; blocks of kernels share its SMs")
+    if shapes:
+        source.refuse_barriers()
     tasks = source.tasks
     longest = max(sum(part.repeat for part in task.segments) for task in tasks)
     if longest * len(tasks) > _MOST:

@@ -32,6 +32,7 @@ __all__ = [
 
 MOST_REPEATS = 10**6
 _COPIERS = ("engine", "cpu")
+_BARRIERS = ("cooperative", "plain")
 _MOST_BLOCKING = 10_000
 _MOST_THREADS = 2**31 - 1
 _FINEST_SHARE = 10**9
@@ -67,6 +68,7 @@ class _KernelChanges(TypedDict, total=False):
     sms: Mapping[int, Time] | float | str | Fraction | None
     bytes: int | str | None
     bandwidth: int | str | None
+    barrier: Literal["cooperative", "plain"] | None
     repeat: int
     name: str
 
@@ -422,6 +424,14 @@ class Kernel(_Timed):
         (``"400GB/s"``) while it runs alone. Give at most one. If all kernels of a workload have it,
         and the bandwidth of the platform is known, they slow each other as their max-min shares of
         that bandwidth say, and not by the constant factor of ``gs.Platform(slowdown=)``.
+    barrier
+        For a kernel whose blocks wait for each other, as in grid barriers and persistent kernels:
+        ``"cooperative"`` for a cooperative launch, all blocks of which start at one instant or
+        none, and ``"plain"`` for any other. It requires a shape. More blocks than the SMs hold at
+        once are refused: their plain launch is a deadlock, their cooperative one fails. Kernels
+        that share the SMs can keep some blocks of a plain launch out, two such launches each other
+        for ever: only ways in which no other kernel runs meanwhile take it. The tests of the other
+        ways do not take cooperative launches either; simulations do.
     repeat, name
         See `CPU`.
 
@@ -432,12 +442,13 @@ class Kernel(_Timed):
     """
 
     __slots__ = (
-        *("_block_time", "_sms", "bandwidth", "blocks", "bytes", "regs", "smem", "threads"),
+        *("_block_time", "_sms", "bandwidth", "barrier", "blocks", "bytes", "regs", "smem"),
+        "threads",
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
         *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "bytes"),
-        *("bandwidth", "repeat", "name", "_spread"),
+        *("bandwidth", "barrier", "repeat", "name", "_spread"),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_block_time"})
     _NESTED: ClassVar[frozenset[str]] = frozenset({"_sms", "_spread"})
@@ -450,6 +461,7 @@ class Kernel(_Timed):
     _sms: tuple[tuple[int, Stored], ...] | Fraction
     bytes: int | None
     bandwidth: int | None
+    barrier: Literal["cooperative", "plain"] | None
 
     def __init__(
         self,
@@ -463,9 +475,16 @@ class Kernel(_Timed):
         sms: Mapping[int, Time] | float | str | Fraction | None = None,
         bytes: int | str | None = None,
         bandwidth: int | str | None = None,
+        barrier: Literal["cooperative", "plain"] | None = None,
         repeat: int = 1,
         name: str = "",
     ) -> None:
+        if barrier is not None:
+            one_of(barrier, _BARRIERS, "barrier")
+            if blocks is None:
+                raise ValueError(
+                    f"barrier: got {barrier!r} without blocks, expected blocks and threads"
+                )
         if bytes is not None and bandwidth is not None:
             raise ValueError(f"bytes: got {shown(bytes)} with bandwidth, expected one of them")
         if (blocks is None) != (threads is None):
@@ -500,6 +519,7 @@ class Kernel(_Timed):
                 profile,
                 None if bytes is None else as_bytes(bytes, "bytes"),
                 None if bandwidth is None else as_bandwidth(bandwidth, "bandwidth", 0),
+                barrier,
                 count(repeat, "repeat", 1, MOST_REPEATS),
                 label(name, "name", empty=True),
                 spread,

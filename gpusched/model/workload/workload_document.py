@@ -56,7 +56,7 @@ _SEGMENT: dict[str, tuple[str, ...]] = {
     "copy_out": ("copy_out", "by", "blocking", "staged", "repeat", "name"),
     "kernel": (
         *("kernel", "blocks", "threads", "regs", "smem", "block_time", "sms", "bytes"),
-        *("bandwidth", "repeat", "name"),
+        *("bandwidth", "barrier", "repeat", "name"),
     ),
     "sync": ("sync", "name"),
     "dla": ("dla", "on", "repeat", "name"),
@@ -275,6 +275,8 @@ def _new_of(segment: Segment) -> str:
         return "blocking, staged: got a copy that its thread waits for" if waits else ""
     if segment.share is not None:
         return "sms: got a share of the SMs"
+    if segment.barrier is not None:
+        return "barrier: got blocks that wait for each other"
     for key in ("bytes", "bandwidth"):
         if getattr(segment, key) is not None:
             return f"{key}: got traffic with the memory"
@@ -432,7 +434,7 @@ def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
         for key in ("blocks", "threads", "regs", "smem"):
             if value := getattr(segment, key):
                 table[key] = value
-        for key in ("bytes", "bandwidth"):
+        for key in ("bytes", "bandwidth", "barrier"):
             if (value := getattr(segment, key)) is not None:
                 table[key] = value
         if segment.block_time is not None:

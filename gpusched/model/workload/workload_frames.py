@@ -37,9 +37,10 @@ _TASK = ("name", *_TASK_TIMES, *_TASK_NUMBERS, *_TASK_TEXTS)
 _COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
 _TRAFFIC = ("bytes", "bandwidth")
 _SEGMENT = (
-    *("kind", "time", "distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC, "by", "blocking"),
-    *("staged", "on", "label"),
+    *("kind", "time", "distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC, "barrier", "by"),
+    *("blocking", "staged", "on", "label"),
 )
+_WORDS = ("barrier", "by", "blocking")
 _KINDS: dict[str, type[Segment]] = {
     "cpu": CPU,
     "copy in": CopyIn,
@@ -54,7 +55,7 @@ _OF_KIND = {
     "dla": ("distribution", "on", "repeat"),
     "copy in": ("distribution", "by", "blocking", "staged", "repeat"),
     "copy out": ("distribution", "by", "blocking", "staged", "repeat"),
-    "kernel": ("distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC),
+    "kernel": ("distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC, "barrier"),
 }
 _WRONG = (ValueError, TypeError, OverflowError)
 
@@ -70,7 +71,7 @@ def table_of(parts: Parts) -> dict[str, Any]:
             row = {**facts, "segment": j, **_row(segment)}
             for key, column in columns.items():
                 column.append(row.get(key))
-    texts = ("name", *_TASK_TEXTS, "kind", "distribution", "sms", "by", "blocking", "label")
+    texts = ("name", *_TASK_TEXTS, "kind", "distribution", "sms", *_WORDS, "label")
     made: dict[str, Any] = {
         key: column if key in texts else _numbers(column) for key, column in columns.items()
     }
@@ -187,7 +188,7 @@ def _row(segment: Segment) -> dict[str, object]:
     profile = segment.sms
     return {
         **row,
-        **{key: getattr(segment, key) for key in ("blocks", "threads", "regs", "smem", *_TRAFFIC)},
+        **{key: getattr(segment, key) for key in (*_COUNTS[:-1], *_TRAFFIC, "barrier")},
         "time": segment.time if segment.has_time else None,
         "block_time": segment.block_time,
         "sms": ", ".join(f"{k}: {time}" for k, time in profile.items())
@@ -402,6 +403,8 @@ def _part(segment: Segment, tick: TickLength) -> str:
         facts.append(f"{segment.blocks} blocks of {segment.threads} threads")
     if segment.block_time is not None:
         facts.append(f"{time_with_unit(segment.block_time, tick)} per block")
+    if segment.barrier is not None:
+        facts[-1] += f" that wait for each other, {segment.barrier} launch"
     if segment.share is not None:
         facts.append(f"needs {segment.sms_text} of the SMs")
     if profile := segment.sms:
