@@ -1,4 +1,4 @@
-"""What hosts do: waits between operations, blocking and staged copies, work on DLAs."""
+"""Programs of hosts: waits between operations, blocking and staged copies, work on DLAs."""
 
 from __future__ import annotations
 

@@ -355,6 +355,14 @@ class Task(Facts):
         same = made.after == self.after and made.every == self.every
         return made._released(self._inherited) if same and self._inherited is not None else made
 
+    def _explicit(self) -> Task:
+        """The task with a `Sync` where a copy waits, and with the CPU work of staging."""
+        if not any(
+            isinstance(part, (CopyIn, CopyOut)) and part.has_waits for part in self.segments
+        ):
+            return self
+        return self.replace(segments=[step for part in self.segments for step in _explicit(part)])
+
     def _unlinked(self) -> Task:
         """The task with arrivals of its own, and without what it reads."""
         period: dict[str, Any] = {"period": self.period} if self.after else {}
@@ -421,6 +429,21 @@ def _refuse_timing(before: tuple[str, ...], **given: object) -> None:
             of = " and ".join(before[:5])
             why = f"; its jobs are released by those of {of}" if name in ("period", "rate") else ""
             raise ValueError(f"{name}: got {shown(value)} of a task with after, expected none{why}")
+
+
+def _explicit(part: Segment) -> list[Segment]:
+    """What a job does for a segment, whose times are in ticks."""
+    if not isinstance(part, (CopyIn, CopyOut)) or not part.has_waits:
+        return [part]
+    copy = part.replace(blocking=False, staged=None, repeat=1)
+    if part.staged is None:
+        once: list[Segment] = [copy, Sync()]
+    elif isinstance(part, CopyOut):
+        once = [copy, Sync(), CPU(part.staged, name=part.name)]
+    else:
+        once = [Sync(), CPU(part.staged, name=part.name), copy]
+        once += [Sync()] if part.blocking else []
+    return once * part.repeat
 
 
 def _is_work(segment: Segment) -> bool:

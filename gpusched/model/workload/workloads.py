@@ -39,7 +39,6 @@ from gpusched.model.views.kernel_view import batch_view, chain_batch_view, kerne
 from gpusched.model.views.launch_view import launch_view
 from gpusched.model.views.program_view import program_view
 from gpusched.model.workload.distributions import exceedance, quantile_of
-from gpusched.model.workload.explicit_waits import with_explicit_waits
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.links import (
@@ -270,7 +269,7 @@ class Workload(NoArray, Tabular):
 
     def _explicit(self) -> Workload:
         """The workload with the waits and the CPU work of copies as segments."""
-        tasks = tuple(map(with_explicit_waits, self.tasks))
+        tasks = tuple(task._explicit() for task in self.tasks)
         if all(task is given for task, given in zip(tasks, self.tasks, strict=True)):
             return self
         return self._made(tasks, self._tick, self.notes, self.observed, self.paths)
