@@ -357,11 +357,8 @@ class Task(Facts):
 
     def _explicit(self) -> Task:
         """The task with a `Sync` where a copy waits, and with the CPU work of staging."""
-        if not any(
-            isinstance(part, (CopyIn, CopyOut)) and part.has_waits for part in self.segments
-        ):
-            return self
-        return self.replace(segments=[step for part in self.segments for step in _explicit(part)])
+        steps = [step for part in self.segments for step in _explicit(part)]
+        return self if len(steps) == len(self.segments) else self.replace(segments=steps)
 
     def _unlinked(self) -> Task:
         """The task with arrivals of its own, and without what it reads."""

@@ -430,8 +430,8 @@ class Kernel(_Timed):
         none, and ``"plain"`` for any other. It requires a shape. More blocks than the SMs hold at
         once are refused: their plain launch is a deadlock, their cooperative one fails. Kernels
         that share the SMs can keep some blocks of a plain launch out, two such launches each other
-        without end: only ways in which no other kernel runs meanwhile take it. The tests of the other
-        ways do not take cooperative launches either; simulations do.
+        without end: only ways in which no other kernel runs meanwhile take it. The tests of the
+        other ways do not take cooperative launches either; simulations do.
     repeat, name
         See `CPU`.
 

@@ -562,9 +562,10 @@ class Workload(NoArray, Tabular):
             ]
 
         The keys are the arguments of `Workload`, `Task` and the segments. The key of a segment's
-        time is the kind of the segment. A file with the key ``launches`` has ``version = 2``; older
-        versions of this package do not read it. Editors can check files against
-        ``workload.schema.json``, which is installed beside this module.
+        time is the kind of the segment; a wait of the thread is ``{ sync = true }``. A file with
+        the key ``launches`` has ``version = 2``; older versions of this package do not read it.
+        Editors can check files against ``workload.schema.json``, which is installed beside this
+        module.
 
         Parameters
         ----------
@@ -591,9 +592,9 @@ class Workload(NoArray, Tabular):
         """Return a pandas table with one row per segment; times are ticks, NA where not given.
 
         Columns: task (index), name, and the arguments of `Task`; segment (index), kind ("cpu",
-        "copy in", "copy out" or "kernel"), label (name of the segment), and the arguments of the
-        segments; tick. Names of several tasks (after, reads) are separated by commas. The notes and
-        the observed times are in ``frame.attrs``; paths are in `paths_frame`.
+        "copy in", "copy out", "kernel", "sync" or "dla"), label (name of the segment), and the
+        arguments of the segments; tick. Names of several tasks (after, reads) are separated by
+        commas. The notes and the observed times are in ``frame.attrs``; paths are in `paths_frame`.
         """
         frame = frame_of(self._table())
         frame.attrs["notes"] = list(self.notes)
