@@ -604,6 +604,25 @@ def whole_programs(rng: Random) -> Case:
     return gs.Workload(tasks), p.replace(**more)
 
 
+def thread_waits(rng: Random) -> Case:
+    """Jobs that wait for their operations: syncs, blocking and staged copies; work on DLAs."""
+    w, p = whole_programs(rng)
+    tasks, forms = [], rng.choice(((None,), ("async", "sync", "graph")))
+    for one in w:
+        form = rng.choice(forms)
+        segments: list[gs.Segment] = []
+        for part in one.segments:
+            if isinstance(part, (gs.CopyIn, gs.CopyOut)) and form != "graph":
+                staged = rng.randint(1, 4) if rng.random() < 0.3 else None
+                part = part.replace(blocking=rng.random() < 0.4, staged=staged)
+            if rng.random() < 0.15:
+                segments.append(gs.DLA(rng.randint(1, 6), on=rng.randrange(2)))
+            segments += [part, gs.Sync()] if rng.random() < 0.3 else [part]
+        tasks.append(one.replace(segments=segments, launches=form))
+    costs = {key: rng.choice((0, 0, 1)) for key in ("launch_cpu", "kernel_gap", "wake_latency")}
+    return w.replace(tasks=tasks), p.replace(**costs) if rng.random() < 0.3 else p
+
+
 KINDS: Mapping[str, Callable[[Random], Case]] = {
     kind.__name__: kind
     for kind in (
@@ -611,11 +630,12 @@ KINDS: Mapping[str, Callable[[Random], Case]] = {
         copies_around, engine_overload, long_copy, camera_recorder, many_copies, batch_copies,
         switches, profile_share, tight_lock, coarse_ticks, fine_ticks, cpu_partition, cpu_between,
         many_kernels, long_kernel_copy, early_end, block_time, late_many, general, costs, instances,
-        networks, copying_clients, whole_programs,
+        networks, copying_clients, whole_programs, thread_waits,
     )
 }  # fmt: skip
 """Kinds by name: rows 1 to 23 of the list of programs with wrong verdicts, in its order, all facts
-at once, jobs of many kernels, tasks that only copy, and whole programs for the holistic test."""
+at once, jobs of many kernels, tasks that only copy, whole programs for the holistic test, and these
+with waits and DLAs."""
 
 
 def attack_program(kind: str, index: int) -> Case:

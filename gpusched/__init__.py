@@ -115,10 +115,12 @@ if TYPE_CHECKING:
     from gpusched.model.workload.periodic_task import Task as Task
     from gpusched.model.workload.platforms import Platform as Platform
     from gpusched.model.workload.segments import CPU as CPU
+    from gpusched.model.workload.segments import DLA as DLA
     from gpusched.model.workload.segments import CopyIn as CopyIn
     from gpusched.model.workload.segments import CopyOut as CopyOut
     from gpusched.model.workload.segments import Engine as Engine
     from gpusched.model.workload.segments import Kernel as Kernel
+    from gpusched.model.workload.segments import Sync as Sync
     from gpusched.model.workload.workloads import Workload as Workload
     from gpusched.rt.kept_answer import Kept as Kept
     from gpusched.rt.kept_answer import kept as kept
@@ -183,10 +185,12 @@ _MEMBERS = {
     "SweepError": "study.execution",
     "Width": "study.width",
     "CPU": "model.workload.segments",
+    "DLA": "model.workload.segments",
     "CopyIn": "model.workload.segments",
     "CopyOut": "model.workload.segments",
     "Engine": "model.workload.segments",
     "Kernel": "model.workload.segments",
+    "Sync": "model.workload.segments",
     "Kept": "rt.kept_answer",
     "Platform": "model.workload.platforms",
     "SMs": "model.gpus.mps_shares",

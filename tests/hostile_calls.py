@@ -99,6 +99,7 @@ PROGRAM = {
     "engine": [[0, 0, 0, 1], [0, 0, 0, 0]], "blocks": [[0, 0, 2, 0], [3, 1, 0, 0]],
     "threads": [[0, 0, 32, 0], [64, 32, 0, 0]], "block_time": [[0, 0, 4, 0], [5, 3, 0, 0]],
     "regs": [[0, 0, 8, 0], [0, 0, 0, 0]], "smem": [[0, 0, 0, 0], [0, 64, 0, 0]],
+    "waits": [[0, 1, 0, 0], [1, 0, 0, 0]],
 }  # fmt: skip
 
 # A good argument for every name of a parameter, and for the functions that mean another thing.

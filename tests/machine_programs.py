@@ -116,6 +116,10 @@ def segments(rng: Random, sms: int, way: str) -> list[gs.Segment]:
             ):
                 one = kernel(rng, time, sms, way)
             found.append(one)
+        if rng.random() < 0.15:
+            found.append(gs.Sync())
+        if way != "mig" and rng.random() < 0.1:
+            found.append(gs.DLA(time, on=rng.choice((0, 0, 3))))
     return found
 
 

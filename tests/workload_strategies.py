@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -55,13 +56,20 @@ def kernels(draw: Any, tick: int = 1, threads: int = 2048) -> gs.Kernel:
 
 
 @st.composite
-def segments(draw: Any, tick: int = 1) -> Any:
-    kind = draw(st.sampled_from([gs.CPU, gs.CopyIn, gs.CopyOut, gs.Kernel]))
+def segments(draw: Any, tick: int = 1, waits: bool = True) -> Any:
+    kind = draw(st.sampled_from([gs.CPU, gs.Sync, gs.CopyIn, gs.CopyOut, gs.DLA, gs.Kernel]))
+    if kind is gs.Sync:
+        return gs.Sync(name=draw(_TEXT))
     if kind is gs.Kernel:
         return draw(kernels(tick))
     given: dict[str, Any] = {"repeat": draw(st.integers(1, 3)), "name": draw(_TEXT)}
-    if kind is not gs.CPU:
+    if kind is gs.DLA:
+        given["on"] = draw(st.integers(0, 3))
+    elif kind is not gs.CPU:
         given["by"] = draw(st.sampled_from(["engine", "cpu"]))
+        if waits and given["by"] == "engine":
+            given["blocking"] = draw(st.booleans())
+            given["staged"] = draw(st.none() | times(tick))
     return kind(draw(times(tick)), **given)
 
 
@@ -80,7 +88,10 @@ def tasks(draw: Any, name: str, tick: int) -> gs.Task:
         given["deadline"] = draw(times(tick))
     for key in ("offset", "jitter"):
         given[key] = draw(times(tick, 0))
-    return gs.Task(name, segments=draw(st.lists(segments(tick), min_size=1, max_size=4)), **given)
+    one = segments(tick, given["launches"] != "graph")
+    work = draw(st.lists(one, min_size=1, max_size=4))
+    assume(not all(isinstance(part, gs.Sync) for part in work))
+    return gs.Task(name, segments=work, **given)
 
 
 @st.composite
@@ -109,13 +120,20 @@ def random_workload(seed: int) -> gs.Workload:
             random.choices("ab \"'\\\n\t\x00\x7f\u2028é🙂#=[]{},.", k=random.randrange(6))
         )
 
-    def segment() -> Any:
+    def segment(waits: bool) -> Any:
         common = maybe(repeat=random.randrange(1, 4), name=label())
         kind = random.choice((gs.CPU, gs.CopyIn, gs.CopyOut, gs.Kernel, gs.Kernel))
+        if random.random() < 0.1:
+            return gs.Sync(name=label())
+        if random.random() < 0.1:
+            return gs.DLA(time(), on=random.randrange(4), **common)
         if kind is gs.CPU:
             return gs.CPU(time(), **common)
         if kind is not gs.Kernel:
-            return kind(time(), by=random.choice(("engine", "cpu")), **common)
+            by: Any = random.choice(("engine", "cpu"))
+            if by == "engine" and waits:
+                common |= maybe(blocking=True, staged=time())
+            return kind(time(), by=by, **common)
         shape = maybe(regs=random.randrange(256), smem=random.randrange(49152), block_time=time())
         if shape or random.random() < 0.5:
             shape |= {"blocks": random.randrange(1, 5000), "threads": random.randrange(1, 1025)}
@@ -135,7 +153,10 @@ def random_workload(seed: int) -> gs.Workload:
             process=label() or "p",
             launches=random.choice(("async", "sync", "graph")),
         )
-        segments = [segment() for _ in range(random.randrange(1, 5))]
+        waits = facts.get("launches") != "graph"
+        segments = [segment(waits) for _ in range(random.randrange(1, 5))]
+        if all(isinstance(part, gs.Sync) for part in segments):
+            segments.append(gs.CPU(time()))
         if tick in ("ns", "us", "10ns", "7ns") and random.random() < 0.3:
             rate = random.choice(["30Hz", "29.97 Hz", "1kHz", "0.5Hz", "40mHz"])
             return gs.Task(name, rate=rate, segments=segments, **facts)

@@ -56,7 +56,9 @@ int gs_programs_check(gs_context_t *ctx, const gs_programs_t *programs, int64_t 
         if (kind < 0 || kind >= GS_PROGRAMS_KINDS) {
             status = gs_fail(ctx, GS_ERR_VALUE, "kind", j, kind, "0, 1 or 2");
         } else if (kind == GS_PROGRAMS_COPY && (engine < 0 || engine >= GS_PROGRAMS_ENGINES)) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "engine", j, engine, "0 or 1");
+            status = gs_fail(ctx, GS_ERR_VALUE, "engine", j, engine, "0 to 5");
+        } else if (programs->waits[j] < 0 || programs->waits[j] > 1) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "waits", j, programs->waits[j], "0 or 1");
         } else if (kind == GS_PROGRAMS_KERNEL && most > 0) {
             status = check_shape(ctx, programs, j, most);
         }

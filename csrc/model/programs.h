@@ -12,8 +12,9 @@
 
 enum { GS_PROGRAMS_CPU = 0, GS_PROGRAMS_COPY = 1, GS_PROGRAMS_KERNEL = 2, GS_PROGRAMS_KINDS = 3 };
 
-/* Copy engines: one for both directions, or one for each. */
-#define GS_PROGRAMS_ENGINES 2
+/* Copy engines: one for both directions, or one for each; from number 2 on DLAs, whose work is like
+ * copies by an engine of its own. */
+#define GS_PROGRAMS_ENGINES 6
 
 typedef struct {
     int64_t n;
@@ -35,10 +36,13 @@ typedef struct {
     const int64_t *block_time;
     const int64_t *regs; /* per thread */
     const int64_t *smem; /* bytes per block */
+    /* 1: the thread waits until this copy or kernel has ended, as before CPU work; else 0. */
+    const int64_t *waits;
 } gs_programs_t;
 
 /* Refuses n outside 1..INT32_MAX, tasks without a segment, periods, deadlines and times outside
- * 1..GS_NEVER / 2 - 1, jitters outside 0..GS_NEVER / 2 - 1, unknown kinds and engines, and sets
+ * 1..GS_NEVER / 2 - 1, jitters outside 0..GS_NEVER / 2 - 1, unknown kinds and engines, waits
+ * other than 0 and 1, and sets
  * whose jobs (one of each task) take GS_NEVER / 2 or more together. most: with shapes of kernels,
  * each of at most so many threads; 0: shapes are not used. */
 int gs_programs_check(gs_context_t *ctx, const gs_programs_t *programs, int64_t most);

@@ -415,7 +415,8 @@ def _tested(
     if whole.accepted or not (answer.conditions or answer.rejected):
         more = whole.accepted or whole.bounded.sum() > answer.bounded.sum()
         return whole if more else answer
-    return answer
+    fewer = whole.conditional and set(whole.conditions) < set(answer.conditions)
+    return whole if fewer else answer
 
 
 Test: TypeAlias = "Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]"
@@ -508,7 +509,7 @@ def _answered(
     )
     answer, view = found.answer, found.view
     return WorkloadAnswer(
-        workload=given.workload,
+        workload=given.stated,
         platform=given.platform,
         way=way.name,
         method=_NAMES.get(type(answer), method.name),

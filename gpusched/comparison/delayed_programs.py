@@ -130,7 +130,7 @@ def _segments(task: Task, higher: Sequence[Task]) -> list[Segment] | None:
         time = _longest(sum(part.time * part.repeat for part in run), higher, task.deadline)
         if time is None:
             return None
-        found.append(CPU(time))
+        found += [CPU(time)] if time else run
     return found
 
 

@@ -179,8 +179,8 @@ class _Numbers:
 
     def __init__(self, answer: WorkloadAnswer, cores: Sequence[int] | None) -> None:
         self.answer, self.way = answer, answer.way
-        self.workload, self.platform = answer.workload, answer.platform
-        self.models = DerivedModels(self.workload, self.platform)
+        self.models = DerivedModels(answer.workload, answer.platform)
+        self.workload, self.platform = self.models.workload, answer.platform
         self.gpu = self.platform.gpu
         self.tick = Fraction(self.workload.tick_ns)
         self.names = self.workload.names

@@ -101,7 +101,8 @@ class DerivedModels:
 
     If the derivation of a view fails, later requests for it raise the same error.
 
-    ``workload`` and ``platform`` are the given ones, or, in models made by `refined`, the same in
+    ``workload`` and ``platform`` are the given ones, where waits and CPU work of copies are
+    segments (``stated`` has them as they were given), or, in models made by `refined`, the same in
     finer ticks, of which ``grain`` make a tick of the ``given`` models. ``rounded`` tells whether
     times of blocks are rounded up nevertheless.
     """
@@ -113,7 +114,8 @@ class DerivedModels:
                     f"{named(task.name)}: got core {task.core}, expected one of the "
                     f"{platform.cpus} CPU cores of the platform"
                 )
-        self.workload = workload
+        self.stated = workload
+        self.workload = workload._explicit()
         self.platform = platform._at(workload._tick)
         self.given = self
         self.grain = 1

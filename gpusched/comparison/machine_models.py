@@ -29,10 +29,11 @@ from gpusched.model.gpus.copy_engines import CopyEngines, engine_directions, eng
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.views.derived_view import given_to_all, runs_on_cpu
+from gpusched.model.views.program_view import FIRST_DLA
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.periodic_task import Launches, Task
 from gpusched.model.workload.platforms import Platform, process_of_each
-from gpusched.model.workload.segments import CPU, CopyIn, Kernel
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, Kernel
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.machine_run import NEVER, MachineModel
@@ -65,6 +66,7 @@ class _Item:
     is_work: bool = False  # CPU work, not a copy by a CPU
     kernel: KernelTimes | None = None
     place: int = 0  # of the segment
+    dla: int = -1  # that works, in place of a copy engine
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ def _items(task: Task, times: Sequence[KernelTimes | None]) -> list[_Item]:
             found.append(_Item("kernel", 0, kernel=times[place], place=place))
             continue
         inward = isinstance(part, CopyIn)
-        if runs_on_cpu(part):
+        if isinstance(part, DLA):
+            found.append(_Item("copy", part.time, place=place, dla=part.on))
+        elif runs_on_cpu(part):
             work = isinstance(part, CPU)
             found.append(_Item("cpu", part.time, inward, is_work=work, place=place))
         else:
@@ -150,7 +154,7 @@ def _program(
     launches: Launches | None,
     platform: Platform,
 ) -> _Program:
-    """The program of a job, which waits before CPU work and at the ends of sections.
+    """The program of a job, which waits before CPU work, that of no time too, and behind sections.
 
     With "sync" launches it waits behind each call, too. A graph has all operations up to the next
     wait; they are called at one instant.
@@ -173,7 +177,8 @@ def _program(
         if i in begins:
             steps.append(_Step("begin"))
         if not on_gpu:
-            steps.append(_Step("work", i))
+            if items[i].time:  # a wait of the thread takes none
+                steps.append(_Step("work", i))
             continue
         if cost and not (graphs and called):
             steps.append(_Step("work", len(items) + len(calls)))
@@ -514,6 +519,8 @@ def machine_model(
         replace(room, device=home) for room, home in zip(rooms_of(case), case.home, strict=True)
     ]
     programs = _programs(case, way, lone=lone_copies == "section")
+    if played.rule not in _ONE_AT_A_TIME:
+        _refuse_barriers(case, rooms)
     columns = _task_columns(models, policy, cores, tails)
     if gpu_priority is not None:
         urgency = [gpu_priority[task.name] for task in workload]
@@ -524,6 +531,7 @@ def machine_model(
     columns |= _program_columns(case, rooms, programs, whole=whole)
     columns |= _device_columns(models, gpus, programs, rooms, way)
     columns |= dict.fromkeys(_NOT_STATED)  # by workloads and platforms
+    columns["item_cooperative"] = _cooperative(programs) if not whole else None
     columns |= _frame_columns(workload, table)
     columns |= _release_columns(workload, releases, until)
     columns |= _given_columns(programs, times)
@@ -726,7 +734,9 @@ def _channels(case: _Case, device: int, *, of_client: bool) -> int:
 _DIRECTIONS = {"in": 1, "out": 2, "both": 3}
 _MOST_ENGINES = 31
 
-_NOT_STATED = ("item_cluster", "item_cooperative", "item_interference", "gpc_begin", "gpc_sms")
+_NOT_STATED = ("item_cluster", "item_interference", "gpc_begin", "gpc_sms")
+_ONE_AT_A_TIME = (*("mpcp", "fmlp_plus", "srm", "omlp", "edf_serial", "gpu_server", "container"),)
+"""Rules under which no kernels of several tasks run at once."""
 
 _ITEM_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "regs", "smem", "whole")
 
@@ -755,11 +765,42 @@ def _program_columns(
     }
 
 
+def _refuse_barriers(case: _Case, rooms: Sequence[_Room]) -> None:
+    """Raise ValueError for a plain launch of blocks that wait for each other beside other kernels.
+
+    On an empty GPU all of its blocks start at one instant, as those of a cooperative launch.
+    """
+    users = [(t, room) for t, room in zip(case.workload, rooms, strict=True) if t.kernels]
+    for task, room in users:
+        beside = any(
+            other.device == room.device
+            and other.context == room.context
+            and other.stream != room.stream
+            for _, other in users
+        )
+        if beside and any(kernel.barrier == "plain" for kernel in task.kernels):
+            source = case.workload[[task.name]]._source(case.platform, triggers=True)
+            source.refuse_barriers()
+
+
+def _cooperative(programs: Sequence[_Program]) -> Int64Array | None:
+    """Whether all blocks of each item start at one instant; None if none do."""
+    rows = []
+    for own in programs:
+        kernels = (item.kernel for item in own.items)
+        rows += [int(of is not None and of.kernel.barrier is not None) for of in kernels]
+        rows += [0] * len(own.calls)
+    return np.array(rows, np.int64) if any(rows) else None
+
+
 def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, ...]:
     """An item as numbers, by `_ITEM_COLUMNS`."""
     kind = _KINDS.index(item.kind)
     if item.kernel is None:
-        return (kind, item.time, int(item.kind == "copy" and not item.inward), 0, 0, 0, 0, 0)
+        time = max(item.time, 1)  # of a wait of the thread, which is no step
+        engine = int(item.kind == "copy" and not item.inward)
+        engine = engine if item.dla < 0 else FIRST_DLA + item.dla
+        return (kind, time, engine, 0, 0, 0, 0, 0)
     sms = 1 if gpu is None else gpu.sms
     most = min(len(room.sms) or sms, room.limit or sms)
     times, kernel = item.kernel, item.kernel.kernel
@@ -809,7 +850,8 @@ def _device_columns(
     count = len(models.workload)
     engines = [_engines(_engines_of(models, way, gpu if known else None), count) for gpu in gpus]
     for task, own, room in zip(models.workload, programs, rooms, strict=True):
-        if engines[room.device] == 0 and any(item.kind == "copy" for item in own.items):
+        copies = any(item.kind == "copy" and item.dla < 0 for item in own.items)
+        if engines[room.device] == 0 and copies:
             raise ValueError(f"copy_engines: got 0, expected one for the copies of {task.name}")
     grids = [gpu.resident_grids if known else max(len(models.workload), 1) for gpu in gpus]
     return {"grids": np.array(grids, np.int64), "engines": np.array(engines, np.int64)}

@@ -30,7 +30,7 @@ from gpusched.comparison.verdicts.premises import by_core, cpu_side
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.schedule import Schedule
-from gpusched.model.workload.segments import CopyIn, Kernel
+from gpusched.model.workload.segments import DLA, CopyIn, Kernel
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.machine_result import (
@@ -319,12 +319,12 @@ def _turns(
 
 
 def _kinds(models: DerivedModels, operations: Mapping[str, Int64Array]) -> Int64Array:
-    """Whether operations are kernels, copies in or copies out."""
+    """Whether operations are kernels, copies in, copies out or work on DLAs."""
     first, kinds = [0], list[int]()
     for task in models.workload:
         for _, part in task.steps():
-            inward = isinstance(part, CopyIn)
-            kinds.append(0 if isinstance(part, Kernel) else 1 if inward else 2)
+            copy = 1 if isinstance(part, CopyIn) else 2
+            kinds.append(0 if isinstance(part, Kernel) else 3 if isinstance(part, DLA) else copy)
         first.append(len(kinds))
     place = np.array(first, np.int64)[operations["task"]] + operations["item"]
     found: Int64Array = np.array(kinds, np.int64)[place]

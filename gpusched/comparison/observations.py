@@ -472,7 +472,7 @@ def stacked(
     models, found = _in_ticks(models, way, asked, partial(_machine_stack, runs=runs), watch)
     numbers = found.numbers
     return RunStack(
-        workload=given.workload,
+        workload=given.stated,
         platform=given.platform,
         way=way.name,
         options=asked.options,
@@ -515,7 +515,7 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
     release = found.release // grain
     took = ticks_up(found.end - found.release, grain)  # so that who is in time is not late
     return WorkloadRun(
-        workload=given.workload,
+        workload=given.stated,
         platform=given.platform,
         way=way.name,
         options=options,

@@ -468,7 +468,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
         """The workload on its platform, in the ticks of ``detail``."""
         from gpusched.comparison.waits.machine_waits import MachineSetting
 
-        workload, platform = self.workload, self.platform
+        workload, platform = self.workload._explicit(), self.platform
         if self.grain > 1:
             workload, platform = in_finer_ticks(workload, platform, self.grain)
         return MachineSetting(workload, platform, self.way)

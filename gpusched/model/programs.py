@@ -26,7 +26,10 @@ __all__ = ["SEGMENT_KINDS", "Programs"]
 SEGMENT_KINDS = enumeration("model.segment_kind")
 
 _OF_TASK = ("period", "deadline", "jitter", "core", "priority", "level", "channel", "part")
-_OF_SEGMENT = ("kind", "time", "engine", "blocks", "threads", "block_time", "regs", "smem")
+_OF_SEGMENT = (
+    *("kind", "time", "engine", "blocks", "threads", "block_time", "regs", "smem"),
+    "waits",
+)
 _ANY = frozenset({"priority", "level", "channel"})  # columns of tasks with numbers of any sign
 _POSITIVE = frozenset({"period", "deadline"})
 _OF = ("time", "segment")
@@ -59,11 +62,15 @@ class Programs(TaskSet):
         given as one sequence per task; for a stack, as an array ``(N, n, q)`` with 0 beyond the
         segments of a task. ``time`` determines how many segments a task has.
     engine
-        Copy engine of each copy: 0, or 1 where each direction has one. Default: 0.
+        Copy engine of each copy: 0, or 1 where each direction has one; 2 to 5: no copy, but work on
+        a DLA, which serves one task at a time as an engine does. Default: 0.
     blocks, threads, block_time, regs, smem
         Shape of each kernel: grid size in blocks, threads per block, maximum time of a block,
         registers per thread, bytes of shared memory per block. They are needed where kernels share
         the SMs. Default: 0.
+    waits
+        1: the thread waits until a copy or kernel has ended before it calls the next one, as it
+        does before CPU work. Default: 0.
     deadline
         Relative to the arrival; it may exceed the period. Default: the period.
     jitter
@@ -84,7 +91,7 @@ class Programs(TaskSet):
 
     Attributes
     ----------
-    kind, time, engine, blocks, threads, block_time, regs, smem
+    kind, time, engine, blocks, threads, block_time, regs, smem, waits
         Shape ``(n, q)`` or ``(N, n, q)``, where q is the largest number of segments of a task; 0
         beyond the segments of a task.
 
@@ -110,6 +117,7 @@ class Programs(TaskSet):
     block_time: Int64Array
     regs: Int64Array
     smem: Int64Array
+    waits: Int64Array
     deadline: Int64Array
     jitter: Int64Array
     core: Int64Array
@@ -132,6 +140,7 @@ class Programs(TaskSet):
         block_time: Column = 0,
         regs: Column = 0,
         smem: Column = 0,
+        waits: Column = 0,
         deadline: npt.ArrayLike | None = None,
         jitter: npt.ArrayLike = 0,
         core: npt.ArrayLike = 0,
@@ -160,6 +169,7 @@ class Programs(TaskSet):
             object.__setattr__(self, key, frozen(_of_tasks(given[key], key, times.shape)))
         columns: dict[str, Any] = {"kind": _numbers(kind), "engine": engine, "blocks": blocks}
         columns |= {"threads": threads, "block_time": block_time, "regs": regs, "smem": smem}
+        columns["waits"] = waits
         took = padded(time, "time", times.shape, None, _OF)
         has = took > 0
         refuse_gaps(took, has, _OF)
@@ -169,6 +179,7 @@ class Programs(TaskSet):
             at_least(array, 0, key)
             object.__setattr__(self, key, frozen(array))
         at_least(len(SEGMENT_KINDS) - 1 - self.kind, 0, "kind")
+        at_least(1 - self.waits, 0, "waits")
         object.__setattr__(self, "name", task_names(name, times.shape[-1]))
         found = {"deadline": deadline, "priority": priority, "channel": channel, "name": name}
         self._remember([key for key, value in found.items() if value is None])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from gpusched._support.arguments import instance
 from gpusched.analysis.path_times import path_bounds
@@ -15,7 +14,6 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
 from gpusched.model.workload.path import KINDS, Path
-from gpusched.model.workload.segments import CPU, Kernel
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import as_way
 
@@ -125,12 +123,11 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
     facts = {}
     for i, task in enumerate(answer.workload):
         response = known_at(answer.response, i) if answer.bounded[i] else None
-        work = [part for part in task.segments if _is_cpu(part)]
         facts[task.name] = Facts(
             bound=None if response is None else int(response * tick),
             period=None if task.after else int(task.period * tick),
             jitter=-int(-task.jitter * tick // 1),
-            cpu=int(sum(part.time * part.repeat for part in work) * tick),
+            cpu=int(task.cpu_time * tick),
             segments=segments.get(task.name),
             priority=priorities.get(task.name),
             core=cores[i],
@@ -165,10 +162,6 @@ def path_in_ns(path: Path, tick: Fraction) -> Path:
     """A path of a workload with ticks of so many ns, with its deadline in ns."""
     due = None if path.deadline is None else int(path.deadline * tick)
     return Path(path.name, path.tasks, due, path.kind, path.phases)._at(1)
-
-
-def _is_cpu(part: Any) -> bool:
-    return isinstance(part, CPU) or (not isinstance(part, Kernel) and part.by == "cpu")
 
 
 def _hosts(answer: WorkloadAnswer) -> HostTasks | None:

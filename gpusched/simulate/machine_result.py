@@ -34,7 +34,7 @@ __all__ = [
 ACTIVITIES = enumeration("simulate.machine_activity")
 """Activities of threads on CPUs, by the core's numbers; see ``CpuIntervals``."""
 
-OPERATIONS = ("kernel", "copy in", "copy out")
+OPERATIONS = ("kernel", "copy in", "copy out", "DLA")
 """Kinds of operations; see ``Operations``."""
 
 
@@ -104,7 +104,7 @@ class Operations(Table):
     end
         When it had ended.
     what
-        Index into ``OPERATIONS``: "kernel", "copy in" or "copy out".
+        Index into ``OPERATIONS``: "kernel", "copy in", "copy out" or "DLA".
     """
 
     _KIND: ClassVar[str] = "Operations"

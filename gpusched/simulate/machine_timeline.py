@@ -50,7 +50,9 @@ class _Bars:
 
 
 _STYLES = ("run", "copy", "idle")
-_WHAT = ("work", "spin", "update", "kernel", "copy in", "copy out", "waits", "turn", "switch")
+_WHAT = (
+    *("work", "spin", "update", "kernel", "copy in", "copy out", "DLA", "waits", "turn", "switch"),
+)
 _WAITS, _TURN = _WHAT.index("waits"), _WHAT.index("turn")
 
 
@@ -70,7 +72,8 @@ class _Places:
         hidden = len(used) - len(self.cpus)
         self.notes = (f"{hidden:,} of {len(used):,} CPUs not shown",) if hidden else ()
         ops = run.operations
-        names = ("copies in", "copies out") if run.engines > 1 else ("copies", "copies")
+        both = ("copies in", "copies out") if run.engines > 1 else ("copies", "copies")
+        names = (*both, "DLAs")
         homes = run.instances or ("",) * len(run.name)
         self.copies: dict[tuple[int, int], int] = {}  # by task and direction
         self.kernels: dict[int, int] = {}
@@ -108,7 +111,7 @@ def _bars(run: Any, places: _Places) -> _Bars:
     columns = (lane[cpu.cpu], cpu.task, cpu.job, cpu.start, cpu.end, idle, cpu.what)
     parts.append([column[shown] for column in columns])
     lanes = [
-        (places.kernels.get(k, -1), *(places.copies.get((k, what), -1) for what in (1, 2)))
+        (places.kernels.get(k, -1), *(places.copies.get((k, what), -1) for what in (1, 2, 3)))
         for k in range(len(run.name))
     ]
     lane = np.array(lanes, np.int64)[ops.task, ops.what]

@@ -29,8 +29,8 @@ def shares(run: Any) -> dict[str, float]:
     end = np.where(ops.end < 0, run.now, ops.end)
     copies = {"copies in": ops.what == 1, "copies out": ops.what == 2}
     if run.engines < 2:
-        copies = {"copies": ops.what > 0}
-    for name, kind in (*copies.items(), ("kernels", ops.what == 0)):
+        copies = {"copies": (ops.what == 1) | (ops.what == 2)}
+    for name, kind in (*copies.items(), ("DLAs", ops.what == 3), ("kernels", ops.what == 0)):
         rows = np.flatnonzero(begun & kind)
         if len(rows):
             spans = _served(run, ops.task[rows], (ops.first[rows], end[rows]), name == "kernels")

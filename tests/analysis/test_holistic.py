@@ -43,9 +43,16 @@ def segment(one: Any, machine: twin.Machine) -> tuple[int, ...]:
 
 
 def programs(way: str, machine: twin.Machine, tasks: Any) -> gs.Programs:
-    rows = [[segment(one, machine) for one in task.segments] for task in tasks]
+    rows: list[list[tuple[int, ...]]] = []
+    for task in tasks:
+        rows.append([])
+        for one in task.segments:
+            if not isinstance(one, twin.Sync):
+                rows[-1].append((*segment(one, machine), 0))
+            elif rows[-1]:
+                rows[-1][-1] = (*rows[-1][-1][:-1], 1)
     columns: dict[str, Any] = {
-        key: [[row[c] for row in job] for job in rows] for c, key in enumerate(SEGMENT)
+        key: [[row[c] for row in job] for job in rows] for c, key in enumerate((*SEGMENT, "waits"))
     }
     apart = way in ("limits", "own_parts")
     return gs.Programs(
@@ -171,10 +178,12 @@ def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Tas
             if kind < 0.35:
                 segments.append(twin.Cpu(random.randint(1, 5)))
             elif kind < 0.55:
-                segments.append(twin.Copy(random.randint(1, 5), random.randint(0, 1)))
+                segments.append(twin.Copy(random.randint(1, 5), random.choice((0, 0, 1, 1, 2, 5))))
             else:
                 shape = (random.randint(1, 5), random.randint(1, threads), random.randint(1, 6))
                 segments.append(twin.Kernel(*shape))
+            if random.random() < 0.15:
+                segments.append(twin.Sync())
         period = random.randint(20, 250)
         tasks.append(
             twin.Task(

@@ -546,7 +546,7 @@ static void test_refusals(void)
         {&s.item_begin[1], 0, "item_begin", 1, GS_ERR_VALUE},
         {&s.item_kind[1], 3, "item_kind", 1, GS_ERR_VALUE},
         {&s.item_time[1], 0, "item_time", 1, GS_ERR_VALUE},
-        {&s.item_engine[1], 2, "item_engine", 1, GS_ERR_VALUE},
+        {&s.item_engine[1], 6, "item_engine", 1, GS_ERR_VALUE},
         {&s.item_threads[2], 0, "threads", 2, GS_ERR_VALUE},
         {&s.item_threads[2], 2000, "item_threads", 2, GS_ERR_VALUE},
         {&s.item_whole[2], 3, "item_whole", 2, GS_ERR_VALUE},

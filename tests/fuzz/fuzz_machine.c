@@ -156,7 +156,7 @@ static void read_task(fuzz_t *f, system_t *s, int64_t i)
     read_rooms(f, s, i, kernels);
     for (int64_t k = s->item_begin[i]; k < s->item_begin[i + 1]; k++) {
         bool copy = s->kind[k] == GS_SIMULATE_MACHINE_ITEM_COPY;
-        s->engine[k] = copy ? fuzz_number(f, 0, 1) : 0;
+        s->engine[k] = copy ? fuzz_number(f, 0, 5) : 0; /* copies, DLAs */
     }
 }
 

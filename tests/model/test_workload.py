@@ -278,7 +278,8 @@ def test_replace_keeps_what_was_given() -> None:
 @pytest.mark.long
 @given(workloads())
 def test_reprs_make_equal_objects(w: gs.Workload) -> None:
-    names = {key: getattr(gs, key) for key in ("Workload", "Task", "CPU", "CopyIn", "CopyOut")}
+    kinds = ("Workload", "Task", "CPU", "CopyIn", "CopyOut", "Sync", "DLA")
+    names = {key: getattr(gs, key) for key in kinds}
     for each in w:
         again = eval(repr(each), {**names, "Kernel": gs.Kernel})
         assert gs.Workload([again], w.tick)[0] == each

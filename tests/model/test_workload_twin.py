@@ -47,8 +47,14 @@ def random_case(seed: int) -> tuple[gs.Workload, gs.Platform]:
         time, repeat = random.randrange(1, 50), random.choice((1, 1, 2, 3))
         if kind is gs.CPU:
             return gs.CPU(time, repeat=repeat)
+        if random.random() < 0.05:
+            return gs.Sync()
         if kind is gs.CopyIn or kind is gs.CopyOut:
-            return kind(time, by=random.choice(("engine", "cpu")), repeat=repeat)
+            by = random.choice(("engine", "cpu"))
+            waits: dict[str, Any] = {}
+            if by == "engine" and random.random() < 0.2:
+                waits = random.choice(({"blocking": True}, {"staged": time}))
+            return kind(time, by=by, repeat=repeat, **waits)
         facts: dict[str, Any] = {}
         if random.random() < 0.9:
             facts = {
@@ -86,6 +92,8 @@ def random_case(seed: int) -> tuple[gs.Workload, gs.Platform]:
         if priorities and random.random() < 0.95:
             facts["priority"] = random.randrange(3)
         segments = [segment() for _ in range(random.randrange(1, 6))]
+        if all(isinstance(part, gs.Sync) for part in segments):
+            segments.append(gs.CPU(1))
         return gs.Task(f"t{i}", random.randrange(1, 2000), segments, **facts)
 
     return gs.Workload([task(i) for i in range(random.randrange(1, 5))], "us"), platform
@@ -172,7 +180,8 @@ def test_jobs_in_one_stream_end_one_after_the_other() -> None:
         if (run.response.filled(10**9) > periods[run.task]).any():  # jobs of a task overlap
             continue
         on_gpu = [task for task in w if not all(map(twin.by_cpu, task.segments))]
-        inside = [segment for task in on_gpu for segment in twin.split(task)[1]]
+        jobs = twin.explicit(w)
+        inside = [segment for task in on_gpu for segment in twin.split(jobs[task.name])[1]]
         if any(map(twin.by_cpu, inside)):  # the thread launches anew behind it
             continue
         assert p.gpu is not None
@@ -185,7 +194,7 @@ def test_jobs_in_one_stream_end_one_after_the_other() -> None:
             continue
         order = sorted(ready.items(), key=lambda item: item[1])
         for (i, job), time in order:
-            _, inner, behind = twin.split(w[i])
+            _, inner, behind = twin.split(jobs[i])
             for segment in inner:
                 kernel = isinstance(segment, gs.Kernel)
                 free = max(free, time) + (stated_time(p.gpu, segment) if kernel else segment.time)

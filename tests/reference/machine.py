@@ -43,6 +43,9 @@ from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 CPU_WORK, CPU_COPY, COPY, KERNEL = "cpu", "cpu copy", "copy", "kernel"
 
 
+DLAS = 4  # of every device, each an engine of its own
+
+
 @dataclass
 class Step:
     """Step of a program: WORK, BEGIN, CALL, WAIT, END or STOP; ``item`` counts `Task.steps`."""
@@ -62,6 +65,7 @@ class Item:
     time: int = 0  # whole time of CPU work, of a copy, or of a block
     inward: bool = False  # direction of a copy
     number: int = -1  # number of the kernel in its job
+    dla: int = -1  # it is no copy, but work on this DLA
 
 
 @dataclass
@@ -115,6 +119,7 @@ class Op:
     kernel: int = -1
     shape: Shape | None = None
     inward: bool = False
+    dla: int = -1
     waiter: Job | None = None
     serial: int = -1
     arrived: int = -1
@@ -277,10 +282,16 @@ def items_of(task: gs.Task) -> list[Item]:
         elif isinstance(segment, gs.Kernel):
             found.append(Item(KERNEL, segment, number=kernels))
             kernels += 1
+        elif isinstance(segment, gs.DLA):
+            found.append(Item(COPY, segment, segment.time, dla=segment.on))
         else:
             kind = COPY if segment.by == "engine" else CPU_COPY
-            inward = isinstance(segment, gs.CopyIn)
+            inward, staged = isinstance(segment, gs.CopyIn), segment.staged is not None
+            wait, work = Item(CPU_WORK, gs.Sync()), Item(CPU_WORK, segment, segment.staged or 0)
+            found += [wait, work] if staged and inward else []
             found.append(Item(kind, segment, segment.time, inward))
+            found += [wait] if segment.blocking or (staged and not inward) else []
+            found += [work] if staged and not inward else []
     return found
 
 
@@ -336,7 +347,8 @@ def program_of(
         if i in begins:
             steps.append(Step("BEGIN", section=begins[i]))
         if not on_gpu:
-            steps.append(Step("WORK", i, items[i].time))
+            if not isinstance(items[i].segment, gs.Sync):
+                steps.append(Step("WORK", i, items[i].time))
             continue
         cost = launch_cpu
         if launches == "graph":
@@ -436,8 +448,8 @@ class Machine:
                     where = f"{workload[i].name}: {k}"
                     [found] = kernel_times([item.segment], gpu, [where])
                     self.shapes[i][k], item.time = shape_of(gpu, found, self.rooms[i])
-        if any(item.kind == COPY for items in self.items for item in items):
-            if not all(device.engines for device in self.devices):
+        if any(item.kind == COPY and item.dla < 0 for items in self.items for item in items):
+            if not all(device.engines[:-DLAS] for device in self.devices):
                 raise ValueError("copy_engines: got 0, expected at least one for the copies")
         self.pending = sorted(
             (
@@ -462,6 +474,7 @@ class Machine:
         if not isinstance(count, tuple):
             known = 1 if count is None else min(count, 2)  # 2: one per direction
             count = (("in", "out"), ("both",), ())[(2, 1, 0).index(known)]
+        count = (*count, *(f"dla{k}" for k in range(DLAS)))
         copied: list[Op | None] = [None for _ in count]
         return Device(gpu, count, 1 if gpu is None else gpu.sms, copied, [0] * len(count))
 
@@ -739,6 +752,7 @@ class Machine:
         shape = self.shapes[job.task].get(item)
         op = Op(job.task, job.number, item, one.kind, self.now, self.serial, room, one.time)
         op.kernel, op.shape, op.inward, op.waiter = one.number, shape, one.inward, job
+        op.dla = one.dla
         self.serial += 1
         job.open += 1
         self.flying.append(op)
@@ -806,7 +820,7 @@ class Machine:
         streams = []
         for task, other in zip(self.workload, self.rooms, strict=True):
             if not any(
-                isinstance(part, gs.Kernel) or getattr(part, "by", "") == "engine"
+                isinstance(part, (gs.Kernel, gs.DLA)) or getattr(part, "by", "") == "engine"
                 for part in task.segments
             ):
                 continue  # it makes no stream
@@ -872,8 +886,10 @@ class Machine:
         for device in self.devices:
             for op in list(device.copies):
                 idle = [e for e, copied in enumerate(device.copied) if copied is None]
-                mine = [e for e in idle if device.engines[e] == ("in" if op.inward else "out")]
-                mine += [e for e in idle if device.engines[e] == "both"]
+                alone = "in" if op.inward else "out"
+                alone = alone if op.dla < 0 else f"dla{op.dla}"
+                mine = [e for e in idle if device.engines[e] == alone]
+                mine += [e for e in idle if device.engines[e] == "both" and op.dla < 0]
                 if mine:
                     device.copies.remove(op)
                     op.first = op.dispatched = self.now

@@ -39,6 +39,11 @@ class Cpu:
 
 
 @dataclass(frozen=True)
+class Sync:
+    """The thread waits until all that it has launched has ended."""
+
+
+@dataclass(frozen=True)
 class Copy:
     time: int
     engine: int = 0
@@ -129,11 +134,17 @@ class Job:
 
 def split(segments: Iterable, launches: str, machine: Machine) -> Job:
     """Pieces and sections of a job; CPU work of no length separates nothing."""
-    pieces, sections, work = [], [], 0
+    pieces, sections, work, waits = [], [], 0, False
     for segment in segments:
+        if isinstance(segment, Sync):
+            waits = True
+            continue
         if isinstance(segment, Cpu):
             work += segment.time
-        elif launches != "sync" and sections and work == 0:
+            continue
+        joins = launches != "sync" and sections and work == 0 and not waits
+        waits = False
+        if joins:
             sections[-1].append(segment)
         else:
             pieces.append(work)

@@ -92,6 +92,30 @@ def expanded(task: gs.Task) -> list[Any]:
     return [segment for segment in task.segments for _ in range(segment.repeat)]
 
 
+def explicit(w: gs.Workload) -> gs.Workload:
+    """Copies that their thread waits for have these waits, and the CPU work of staging, around."""
+    return w.replace(tasks=[task.replace(segments=_explicit(task)) for task in w])
+
+
+def _explicit(task: gs.Task) -> list[Any]:
+    found: list[Any] = []
+    for segment in task.segments:
+        staged, blocking = getattr(segment, "staged", None), getattr(segment, "blocking", False)
+        if staged is None and not blocking:
+            found.append(segment)
+            continue
+        inward = isinstance(segment, gs.CopyIn)
+        for _ in range(segment.repeat):
+            if staged is not None and inward:
+                found += [gs.Sync(), gs.CPU(staged)]
+            found.append(segment.replace(blocking=False, staged=None, repeat=1))
+            if blocking or not inward:
+                found.append(gs.Sync())
+            if staged is not None and not inward:
+                found.append(gs.CPU(staged))
+    return found
+
+
 def by_cpu(segment: Any) -> bool:
     return isinstance(segment, gs.CPU) or getattr(segment, "by", None) == "cpu"
 
@@ -178,6 +202,7 @@ def kernel_rows(
     w: gs.Workload, platform: gs.Platform, gaps: str, waits: bool
 ) -> list[dict[str, Any]]:
     """One row per kernel task: period, offset, deadline, wcet, block time and shape."""
+    w = explicit(w)
     gpu, latency = platform.gpu, platform.at(w.tick).launch_latency
     if gpu is None:
         raise Unsupported("no GPU")
@@ -250,6 +275,7 @@ def host_rows(
     w: gs.Workload, platform: gs.Platform, divided: bool, waits: bool, split: bool
 ) -> list[HostRow]:
     """Host tasks, kernel times on 1, 2, ... SMs or on all alone."""
+    w = explicit(w)
     check_engines(w, platform)
     at = platform.at(w.tick)
     gpu = platform.gpu
@@ -325,6 +351,7 @@ def pieces(run: list[Any], split: bool) -> list[tuple[int, int]]:
 
 def launch_rows(w: gs.Workload, platform: gs.Platform, until: int) -> list[tuple[int, int, int]]:
     """Time, task and job of each launch of the jobs released before ``until``, sorted."""
+    w = explicit(w)
     rows = []
     latency = platform.at(w.tick).launch_latency
     for i, task in enumerate(w):

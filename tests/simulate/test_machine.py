@@ -265,7 +265,7 @@ def test_a_graph_is_its_operations_in_the_stream_where_calls_are_free(way: str) 
 
 
 def _is_on_gpu(part: gs.Segment) -> bool:
-    return isinstance(part, gs.Kernel) or getattr(part, "by", "") == "engine"
+    return isinstance(part, (gs.Kernel, gs.DLA)) or getattr(part, "by", "") == "engine"
 
 
 @pytest.mark.parametrize("way", ["streams", "one_stream", "priority_streams", "time_slices"])

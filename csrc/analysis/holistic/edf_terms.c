@@ -79,8 +79,8 @@ static int64_t section_end(const gs_analysis_holistic_t *self, int64_t i, int64_
     do {
         *kernel = *kernel || p->kind[end] == GS_PROGRAMS_KERNEL;
         end++;
-    } while (self->options->launches[i] != GS_ANALYSIS_HOLISTIC_SYNC && end < p->begin[i + 1] &&
-             p->kind[end] != GS_PROGRAMS_CPU);
+    } while (self->options->launches[i] != GS_ANALYSIS_HOLISTIC_SYNC && p->waits[end - 1] == 0 &&
+             end < p->begin[i + 1] && p->kind[end] != GS_PROGRAMS_CPU);
     return end;
 }
 

@@ -133,7 +133,7 @@ static int allocate(gs_analysis_holistic_t *self)
 {
     size_t n = (size_t)self->programs->n, segments = (size_t)self->programs->begin[n];
     bool ok = (self->task = gs_alloc(self->ctx, n, sizeof *self->task)) != NULL &&
-              (self->item = gs_alloc(self->ctx, 10 * segments + n, sizeof *self->item)) != NULL &&
+              (self->item = gs_alloc(self->ctx, 14 * segments + n, sizeof *self->item)) != NULL &&
               (self->response = gs_alloc(self->ctx, 4 * n, sizeof *self->response)) != NULL;
     if (!ok) {
         return self->ctx->status;

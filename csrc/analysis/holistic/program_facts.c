@@ -328,7 +328,7 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
             t->cpu = plus(t->cpu, p->time[j]);
             continue;
         }
-        if (open && sync) {
+        if (open && (sync || p->waits[j - 1] != 0)) {
             end_section(self, t, i, &section);
             open = false;
         }
@@ -391,17 +391,19 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
     }
     for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
         gs_analysis_holistic_task_t *t = &self->task[i];
-        gs_analysis_holistic_list_t *lists[] = {&t->piece,
-                                                &t->turn,
-                                                &t->hold,
-                                                &t->copy[0],
-                                                &t->copy[1],
-                                                &t->load[0].work,
-                                                &t->load[1].work,
-                                                &t->load[0].section_work,
-                                                &t->load[1].section_work};
+        enum { OTHERS = 7, LISTS = OTHERS + GS_PROGRAMS_ENGINES };
+        gs_analysis_holistic_list_t *lists[LISTS] = {&t->piece,
+                                                     &t->turn,
+                                                     &t->hold,
+                                                     &t->load[0].work,
+                                                     &t->load[1].work,
+                                                     &t->load[0].section_work,
+                                                     &t->load[1].section_work};
+        for (int e = 0; e < GS_PROGRAMS_ENGINES; e++) {
+            lists[OTHERS + e] = &t->copy[e];
+        }
         int64_t segments = p->begin[i + 1] - p->begin[i];
-        const size_t count = sizeof lists / sizeof *lists;
+        const size_t count = LISTS;
         for (size_t l = 0; l < count; l++) {
             lists[l]->item = item;
             item += l == 1 ? 2 * segments : segments + (l == 0);
@@ -411,7 +413,7 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
             sort(lists[l]);
         }
         if (status == GS_OK) {
-            status = gs_poll(self->ctx, 10 * segments);
+            status = gs_poll(self->ctx, 14 * segments);
         }
     }
     return status;

@@ -22,11 +22,12 @@ enum {
     BLOCK_TIME,
     REGS,
     SMEM,
+    WAITS,
     COLUMNS
 };
 static const char *const NAMES[COLUMNS] = {
-    "period", "deadline", "jitter", "core",   "priority", "level",      "channel", "part",
-    "kind",   "time",     "engine", "blocks", "threads",  "block_time", "regs",    "smem"};
+    "period", "deadline", "jitter", "core",    "priority",   "level", "channel", "part", "kind",
+    "time",   "engine",   "blocks", "threads", "block_time", "regs",  "smem",    "waits"};
 
 typedef struct {
     PyArrayObject *columns[COLUMNS];
@@ -115,7 +116,8 @@ static gs_programs_t programs_at(stack_t *self, npy_intp set)
                            .threads = of[THREADS],
                            .block_time = of[BLOCK_TIME],
                            .regs = of[REGS],
-                           .smem = of[SMEM]};
+                           .smem = of[SMEM],
+                           .waits = of[WAITS]};
 }
 
 /* The tasks that release each of n tasks, the same in all sets, and least times. */
@@ -152,11 +154,11 @@ GS_PYTHON_SIGNATURE(
     holistic,
     "holistic(period, deadline, jitter, core, priority, level, channel, part, *, kind, time, "
     "engine, "
-    "blocks, threads, block_time, regs, smem, rule, launches, busy, latency, launch_cpu, "
+    "blocks, threads, block_time, regs, smem, waits, rule, launches, busy, latency, launch_cpu, "
     "graph_launch_cpu, kernel_gap, wake_latency, timeslice, context_switch, sms, sm_threads, "
     "limits, parts, part_sms, channel_ended, whole_ticks, before_begin, before, best, windows, "
     "stop)",
-    "AAAAAAAAAAAAAAAALApLLLLLLLLLNLNppNNNpS", "tuple[_Ints, _Ints, _Ints, _Ints | None]",
+    "AAAAAAAAAAAAAAAAALApLLLLLLLLLNLNppNNNpS", "tuple[_Ints, _Ints, _Ints, _Ints | None]",
     "Bounds of whole programs (gs_analysis_holistic_bound) for a stack of N sets: eight\n"
     "arrays of shape (N, n), then arrays of shape (N, n, q), 0 beyond the segments\n"
     "of a task. Returns the bounds, -1 without one, and the jobs of the run, (N, n)\n"
@@ -175,11 +177,11 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
     int busy, channel_ended, whole_ticks, windows;
     if (!gs_python_parse(&holistic_signature, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
                          &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
-                         &in[13], &in[14], &in[15], &rule, &launches, &busy, &latency, &launch_cpu,
-                         &graph_launch_cpu, &kernel_gap, &wake_latency, &timeslice, &context_switch,
-                         &sms, &sm_threads, &limits, &parts, &part_sms, &channel_ended,
-                         &whole_ticks, &link[BEFORE_BEGIN], &link[BEFORE], &link[BEST], &windows,
-                         &stop)) {
+                         &in[13], &in[14], &in[15], &in[16], &rule, &launches, &busy, &latency,
+                         &launch_cpu, &graph_launch_cpu, &kernel_gap, &wake_latency, &timeslice,
+                         &context_switch, &sms, &sm_threads, &limits, &parts, &part_sms,
+                         &channel_ended, &whole_ticks, &link[BEFORE_BEGIN], &link[BEFORE],
+                         &link[BEST], &windows, &stop)) {
         return NULL;
     }
     gs_python_call_t call;

@@ -7,25 +7,32 @@ static int directions_of(int64_t mask)
     return mask == (GS_SIMULATE_GPU_ENGINE_IN | GS_SIMULATE_GPU_ENGINE_OUT) ? 2 : 1;
 }
 
-/* Direction of a copy, of GS_SIMULATE_GPU_ENGINE_*. */
-static int64_t direction_of(const gs_simulate_gpu_t *self, int64_t op)
+/* Number of the direction of a copy. */
+static int64_t number_of(const gs_simulate_gpu_t *self, int64_t op)
 {
-    return gs_simulate_gpu_shape_of(self, op)->kind == GS_SIMULATE_GPU_OP_COPY_IN
-               ? GS_SIMULATE_GPU_ENGINE_IN
-               : GS_SIMULATE_GPU_ENGINE_OUT;
+    return gs_simulate_gpu_shape_of(self, op)->kind - GS_SIMULATE_GPU_OP_COPY_IN;
 }
 
-/* The copies that wait for the direction of a copy, or for the other one. */
-static gs_simulate_gpu_list_t *waiting_of(gs_simulate_gpu_t *self, int64_t op, bool other)
+/* Direction of a copy, as in the masks of engines. */
+static int64_t direction_of(const gs_simulate_gpu_t *self, int64_t op)
 {
-    bool out = direction_of(self, op) == GS_SIMULATE_GPU_ENGINE_OUT;
-    return &self->engines.waiting[out != other];
+    return INT64_C(1) << number_of(self, op);
+}
+
+/* The last copy that waits for the other direction, if an engine serves both; else -1. */
+static int64_t last_of_other(const gs_simulate_gpu_t *self, int64_t op)
+{
+    int64_t number = number_of(self, op);
+    return self->engines.is_shared && number < 2 ? self->engines.waiting[1 - number].tail : -1;
 }
 
 void gs_simulate_gpu_make_engines(gs_simulate_gpu_t *self)
 {
     gs_simulate_gpu_engines_t *engines = &self->engines;
-    engines->joined = engines->waiting[0] = engines->waiting[1] = (gs_simulate_gpu_list_t){-1, -1};
+    engines->joined = (gs_simulate_gpu_list_t){-1, -1};
+    for (int d = 0; d < GS_SIMULATE_GPU_DIRECTIONS; d++) {
+        engines->waiting[d] = (gs_simulate_gpu_list_t){-1, -1};
+    }
     for (int64_t e = 0; e < self->engines.count; e++) {
         engines->op[e] = -1;
         engines->end[e] = GS_SIMULATE_GPU_NO_EVENT;
@@ -82,8 +89,7 @@ static bool is_after(const gs_simulate_gpu_t *self, int64_t op, int64_t other)
 static int64_t copy_ahead(gs_simulate_gpu_t *self, int64_t op)
 {
     const gs_simulate_gpu_engines_t *engines = &self->engines;
-    int64_t ahead = waiting_of(self, op, false)->tail;
-    int64_t other = engines->is_shared ? waiting_of(self, op, true)->tail : -1;
+    int64_t ahead = engines->waiting[number_of(self, op)].tail, other = last_of_other(self, op);
     ahead = is_after(self, other, ahead) ? other : ahead;
     for (int64_t e = 0; e < self->engines.count; e++) {
         if ((self->engines.directions[e] & direction_of(self, op)) != 0 &&
@@ -99,7 +105,7 @@ static int64_t copy_ahead(gs_simulate_gpu_t *self, int64_t op)
 static int serve_next(gs_simulate_gpu_t *self, gs_context_t *ctx, bool *served)
 {
     gs_simulate_gpu_list_t *from = NULL;
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < GS_SIMULATE_GPU_DIRECTIONS; d++) {
         gs_simulate_gpu_list_t *queue = &self->engines.waiting[d];
         int64_t op = queue->head;
         if (op >= 0 && idle_engine(self, op) >= 0 &&
@@ -112,6 +118,7 @@ static int serve_next(gs_simulate_gpu_t *self, gs_context_t *ctx, bool *served)
         return GS_OK;
     }
     int64_t op = gs_simulate_gpu_pop(self, from);
+    self->engines.waits--;
     return serve(self, ctx, op, idle_engine(self, op));
 }
 
@@ -119,8 +126,7 @@ int gs_simulate_gpu_start_copies(gs_simulate_gpu_t *self, gs_context_t *ctx)
 {
     gs_simulate_gpu_engines_t *engines = &self->engines;
     int status = GS_OK;
-    const bool waits = engines->waiting[0].head >= 0 || engines->waiting[1].head >= 0;
-    bool served = waits && engines->busy < engines->count;
+    bool served = engines->waits > 0 && engines->busy < engines->count;
     while (status == GS_OK && served) {
         status = serve_next(self, ctx, &served);
     }
@@ -131,7 +137,8 @@ int gs_simulate_gpu_start_copies(gs_simulate_gpu_t *self, gs_context_t *ctx)
             continue;
         }
         int64_t ahead = copy_ahead(self, op);
-        gs_simulate_gpu_push(self, waiting_of(self, op, false), op);
+        gs_simulate_gpu_push(self, &engines->waiting[number_of(self, op)], op);
+        engines->waits++;
         status = gs_simulate_gpu_wait(self, ctx, op, GS_SIMULATE_GPU_WAIT_COPY_ENGINE,
                                       gs_simulate_gpu_row(self, ahead), -1);
     }

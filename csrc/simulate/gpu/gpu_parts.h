@@ -38,8 +38,7 @@ int gs_simulate_gpu_join_copy(gs_simulate_gpu_t *self, gs_context_t *ctx, int64_
 /* Whether copies have joined that no engine serves. */
 static inline bool gs_simulate_gpu_has_copies(const gs_simulate_gpu_t *self)
 {
-    return self->engines.joined.head >= 0 || self->engines.waiting[0].head >= 0 ||
-           self->engines.waiting[1].head >= 0;
+    return self->engines.joined.head >= 0 || self->engines.waits > 0;
 }
 
 /* Starts the copies for which an engine is free; the others that joined at this instant wait. */

@@ -5,8 +5,11 @@
 #include "core/heap.h"
 #include "model/block_placement.h"
 
-/* Most copy engines. */
+/* Most engines, those of DLAs included. */
 #define GS_SIMULATE_GPU_ENGINES 64
+
+/* Most DLAs beside a GPU. */
+#define GS_SIMULATE_GPU_DLAS 4
 
 /* Most blocks of a cluster: portable are 8, hardware of today has 16. */
 #define GS_SIMULATE_GPU_CLUSTER_BLOCKS 16
@@ -18,10 +21,16 @@
 enum {
     GS_SIMULATE_GPU_OP_KERNEL = 0,
     GS_SIMULATE_GPU_OP_COPY_IN = 1,
-    GS_SIMULATE_GPU_OP_COPY_OUT = 2
+    GS_SIMULATE_GPU_OP_COPY_OUT = 2,
+    GS_SIMULATE_GPU_OP_DLA = 3, /* and the following ones: work on a DLA, by its number; it is like
+                                   a copy of a direction of its own */
+    GS_SIMULATE_GPU_OPS = GS_SIMULATE_GPU_OP_DLA + GS_SIMULATE_GPU_DLAS
 };
 
-/* Directions of the copies that an engine serves, a sum of these. */
+/* Number of the directions of copies; that of an operation is its kind less 1. */
+#define GS_SIMULATE_GPU_DIRECTIONS (GS_SIMULATE_GPU_OPS - 1)
+
+/* Directions of the copies that an engine serves, a sum of powers of 2, by their numbers. */
 enum { GS_SIMULATE_GPU_ENGINE_IN = 1, GS_SIMULATE_GPU_ENGINE_OUT = 2 };
 
 /* Blocking streams are synchronised with the NULL stream of their partition. */
@@ -189,10 +198,11 @@ enum {
     GS_SIMULATE_GPU_TIME_COLUMNS
 };
 
-/* Copy engines; copies wait by direction: 0 for those in, 1 for those out. */
+/* Copy engines, and DLAs; copies wait by direction: 0 for those in, 1 for those out. */
 typedef struct {
     gs_simulate_gpu_list_t joined; /* at this instant */
-    gs_simulate_gpu_list_t waiting[2];
+    gs_simulate_gpu_list_t waiting[GS_SIMULATE_GPU_DIRECTIONS];
+    int64_t waits; /* copies that do */
     int64_t count;
     int64_t directions[GS_SIMULATE_GPU_ENGINES];
     int64_t op[GS_SIMULATE_GPU_ENGINES]; /* copy that the engine serves, -1: it is idle */

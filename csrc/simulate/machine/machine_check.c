@@ -242,9 +242,9 @@ static int check_steps(gs_context_t *ctx, const model_t *m, int64_t i)
 /* Whether an engine of a device serves a direction. */
 static bool serves(const model_t *m, int64_t d, int64_t direction)
 {
-    bool found = false;
+    bool found = direction >= 2 && direction < GS_SIMULATE_GPU_DIRECTIONS; /* DLAs */
     for (int64_t left = m->engines[d]; left > 0; left >>= 2) {
-        found = found || (left >> direction & 1) != 0;
+        found = found || (direction < 2 && (left >> direction & 1) != 0);
     }
     return found;
 }
@@ -256,9 +256,9 @@ static int check_item(gs_context_t *ctx, const model_t *m, int64_t i, int64_t k)
         return gs_fail(ctx, GS_ERR_VALUE, "item_kind", k, kind, "a known kind of item");
     }
     if (kind == GS_SIMULATE_MACHINE_ITEM_COPY &&
-        (m->item_engine[k] < 0 || m->item_engine[k] > 1 || !serves(m, d, m->item_engine[k]))) {
+        (m->item_engine[k] < 0 || !serves(m, d, m->item_engine[k]))) {
         return gs_fail(ctx, GS_ERR_VALUE, "item_engine", k, m->item_engine[k],
-                       "a direction that an engine of the device has");
+                       "a direction that an engine of the device has, or 2 to 5 for a DLA");
     }
     if (kind != GS_SIMULATE_MACHINE_ITEM_KERNEL) {
         return GS_OK;

@@ -101,7 +101,8 @@ typedef struct {
     const int64_t *item_kind;
     const int64_t *item_time;   /* at most: CPU work, a copy, a block */
     const int64_t *item_least;  /* at least */
-    const int64_t *item_engine; /* of a copy: 0 into the GPU, 1 out of it */
+    const int64_t *item_engine; /* of a copy: 0 into the GPU, 1 out of it; 2 .. 5: no copy, but
+                                   work on DLA 0 .. 3, which the device has beside its engines */
     const int64_t *item_blocks;
     const int64_t *item_threads;
     const int64_t *item_regs; /* per thread */

@@ -137,6 +137,24 @@ static int make_limits(state_t *self)
     return status;
 }
 
+/* An engine for each DLA up to the last one that a task of the device uses, with its direction. */
+static void add_dlas(state_t *self, int64_t d)
+{
+    const model_t *m = self->model;
+    gs_simulate_gpu_engines_t *engines = &self->device[d].engines;
+    int64_t last = 1;
+    for (int64_t i = 0; i < m->n; i++) {
+        for (int64_t k = m->item_begin[i]; k < m->item_begin[i + 1] && m->device[i] == d; k++) {
+            bool later =
+                m->item_kind[k] == GS_SIMULATE_MACHINE_ITEM_COPY && m->item_engine[k] > last;
+            last = later ? m->item_engine[k] : last;
+        }
+    }
+    for (int64_t direction = 2; direction <= last; direction++) {
+        engines->directions[engines->count++] = INT64_C(1) << direction;
+    }
+}
+
 static int make_device(state_t *self, int64_t d)
 {
     const model_t *m = self->model;
@@ -160,6 +178,7 @@ static int make_device(state_t *self, int64_t d)
     for (int64_t left = m->engines[d]; left > 0; left >>= 2) {
         device->engines.directions[device->engines.count++] = left & 3;
     }
+    add_dlas(self, d);
     int status = make_rooms(self, d);
     if (status == GS_OK) {
         status = gs_simulate_gpu_init(device, self->ctx);
@@ -191,9 +210,9 @@ static int make_shape(state_t *self, int64_t i, int64_t k, int64_t *number)
     const model_t *m = self->model;
     gs_simulate_gpu_shape_t *shape = &self->shape[k];
     *shape = (gs_simulate_gpu_shape_t){
-        .kind = m->item_kind[k] == GS_SIMULATE_MACHINE_ITEM_KERNEL ? GS_SIMULATE_GPU_OP_KERNEL
-                : m->item_engine[k] == 0                           ? GS_SIMULATE_GPU_OP_COPY_IN
-                                                                   : GS_SIMULATE_GPU_OP_COPY_OUT,
+        .kind = m->item_kind[k] == GS_SIMULATE_MACHINE_ITEM_KERNEL
+                    ? GS_SIMULATE_GPU_OP_KERNEL
+                    : GS_SIMULATE_GPU_OP_COPY_IN + (int32_t)m->item_engine[k],
         .is_constant = m->draw != GS_SIMULATE_MACHINE_DRAW_BLOCK,
         .cluster = 1,
         .trigger = -1,

@@ -19,7 +19,7 @@ from gpusched.model.gpus.gpu_presets import preset_of_name
 from gpusched.model.gpus.mps_shares import SMs
 from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.platforms import process_of_each
-from gpusched.model.workload.segments import CopyIn, CopyOut
+from gpusched.model.workload.segments import DLA, CopyIn, CopyOut
 
 __all__ = ["Rule", "known_rules", "readings_of", "rules_of"]
 
@@ -154,7 +154,7 @@ def _users_of_copies(models: DerivedModels, kind: type = object) -> int:
     """Tasks with copies of a kind on engines, or those of one task in both directions as two."""
     users = 0
     for task in models.workload:
-        kinds = {type(part) for part in task.segments if uses_engine(part)}
+        kinds = {type(part) for part in task.segments if uses_engine(part)} - {DLA}
         users += len(kinds) if kind is object else kind in kinds
     return users
 

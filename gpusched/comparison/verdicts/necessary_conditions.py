@@ -24,11 +24,12 @@ from gpusched._support.text import clip, plural
 from gpusched.comparison.instances.instance_workloads import platform_of_instance
 from gpusched.model.gpu import GPU, WARP_THREADS
 from gpusched.model.gpus.copy_engines import DIRECTIONS, possible_directions
+from gpusched.model.gpus.dlas import MOST_DLAS
 from gpusched.model.views.derived_view import listed, runs_on_cpu, uses_engine
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.segments import DLA, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
@@ -84,9 +85,10 @@ def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]
     """Sentences that explain why no way of sharing the GPU can meet all deadlines.
 
     There is a sentence for each job that takes longer than its deadline, alone, and at most one
-    for each overloaded resource: all CPUs, a core, a copy engine, the stream of a task (in the long
-    run), and the threads, blocks, registers and shared memory of the GPU. Without a sentence
-    nothing is said: the conditions are necessary, and the search for intervals has a budget.
+    for each overloaded resource: all CPUs, a core, a copy engine, a DLA, the stream of a task (in
+    the long run), and the threads, blocks, registers and shared memory of the GPU. Without a
+    sentence nothing is said: the conditions are necessary, and the search for intervals has a
+    budget.
 
     Times of the platform are ticks of the workload. See the module for the assumptions.
     """
@@ -99,6 +101,7 @@ def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]
         *_long_jobs(workload, parts),
         *_cpu_overloads(workload, parts, platform.cpus),
         *_engine_overloads(workload, parts, platform),
+        *_dla_overloads(workload, parts),
         *_stream_overloads(workload, parts),
         *_block_overloads(workload, parts, platform),
     )
@@ -279,7 +282,8 @@ def _cpu_overload(workload: Workload, pieces: Sequence[_Piece], cpus: int, where
 
 def _engine_overloads(workload: Workload, parts: Sequence[_Part], platform: Platform) -> list[str]:
     """About copy engines: all of them, those for copies in, and those for copies out."""
-    copies = [part for part in parts if uses_engine(part.segment)]
+    copies = [part for part in parts if isinstance(part.segment, (CopyIn, CopyOut))]
+    copies = [part for part in copies if uses_engine(part.segment)]
     if not copies:
         return []
     choices = _engine_choices(platform)
@@ -301,6 +305,18 @@ def _engine_overloads(workload: Workload, parts: Sequence[_Part], platform: Plat
         elif (excess := _excess(pieces, most)) is not None:
             noun = f"{has} copy engine{'s' if most > 1 else ''}"
             found.append(f"{_sentence(workload, excess, what)}, {noun}")
+    return found
+
+
+def _dla_overloads(workload: Workload, parts: Sequence[_Part]) -> list[str]:
+    found = []
+    for on in range(MOST_DLAS):
+        there = [part for part in parts if isinstance(part.segment, DLA) and part.segment.on == on]
+        pieces, what = list(map(_in_time, there)), f"work on DLA {on}"
+        if (load := _load(pieces)) > 1:
+            found.append(f"{what} needs {_above(load, 1)} of it, there is 1")
+        elif (excess := _excess(pieces, 1)) is not None:
+            found.append(f"{_sentence(workload, excess, what)}, there is 1")
     return found
 
 

@@ -29,7 +29,7 @@ from gpusched.model.views.derived_view import ChainBatchView, runs_on_cpu, uses_
 from gpusched.model.views.launch_calls import has_costs
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import process_of_each
-from gpusched.model.workload.segments import Kernel
+from gpusched.model.workload.segments import DLA, Kernel
 from gpusched.ways.way import WAYS, Way
 
 __all__ = [
@@ -330,6 +330,21 @@ def _longer_jobs(case: Case) -> Condition | None:
     )
 
 
+def _slower_beside_dlas(case: Case) -> Condition | None:
+    """Work on DLAs beside GPU work of other tasks, with which it shares the memory."""
+    workload = case.models.workload
+    names = [t.name for t in workload if any(isinstance(part, DLA) for part in t.segments)]
+    users = {task.name for task in case.models.gpu_users()}
+    if not names or users == {names[0]}:
+        return None
+    return Condition(
+        "dla_times",
+        "work on DLAs and on the GPU takes no longer than its times while both share the memory",
+        tuple(names),
+        "times that were measured while all of it runs show it",
+    )
+
+
 def _refuse_channels(case: Case) -> None:
     case.models.refuse_shared_channels()
 
@@ -481,6 +496,11 @@ _LARGEST = Premise(
     "times are the largest of their samples",
     doubt=_longer_jobs,
 )
+_DLA_TIMES = Premise(
+    "dla_times",
+    "times are those of work on DLAs and on the GPU side by side",
+    doubt=_slower_beside_dlas,
+)
 _CPUS = Premise(
     "cpu_alone",
     "threads that use the GPU are not delayed on a CPU, and tasks without GPU work fit beside them",
@@ -539,10 +559,10 @@ _BY_NAME = {
 PREMISES: dict[str, tuple[Premise, ...]] = {
     way.name: tuple(_BY_NAME[name] for name in way.premises) for way in WAYS if way.test
 }
-"""Premises of each way with a test, beside those of all ways (``gpu_work_kept``, ``largest_times``)
-and those that derived models check: releases without jitter, where the model has none, and, unless
-a way is about processes, one process for all tasks that use the GPU. Those of mig are those of the
-way within, and of the CPUs that its instances share."""
+"""Premises of each way with a test, beside those of all ways (``gpu_work_kept``, ``largest_times``,
+``dla_times``) and those that derived models check: releases without jitter, where the model has
+none, and, unless a way is about processes, one process for all tasks that use the GPU. Those of mig
+are those of the way within, and of the CPUs that its instances share."""
 
 
 _COUNTED_IN_WHOLE = (_CPUS, _CHANNEL, _CHANNEL_OF_CLIENT, _CHANNEL_OF_GREEN, _EXACT_TIMES)
@@ -570,7 +590,7 @@ def open_conditions(
     """
     found = [
         premise.doubt(case)
-        for premise in (_WORK, _LARGEST, *_premises_of(way.name, whole))
+        for premise in (_WORK, _LARGEST, _DLA_TIMES, *_premises_of(way.name, whole))
         if premise.doubt is not None and (cpus or premise is not _CPUS)
     ]
     found += [_unproven(way, name, text) for name, text in _UNPROVEN.items()]

@@ -19,7 +19,7 @@ from gpusched.comparison.waits.wait_sums import (
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS
 from gpusched.model.views.derived_view import runs_on_cpu, uses_engine
 from gpusched.model.workload.platforms import Platform, process_of_each
-from gpusched.model.workload.segments import CopyIn, Kernel, Segment
+from gpusched.model.workload.segments import CopyIn, Kernel, Segment, Sync
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.machine_result import ACTIVITIES, OPERATIONS, MachineRun
 from gpusched.ways.way import as_way
@@ -30,6 +30,7 @@ _MOST_STEPS = 2_000_000  # times of the job times what ran beside it
 _MOST_CHANNELS = 32  # of CUDA_DEVICE_MAX_CONNECTIONS
 _WORK = ACTIVITIES.index("work")
 _KERNEL = OPERATIONS.index("kernel")
+_DLA = OPERATIONS.index("DLA")
 _OWN = ("CPU work", *OPERATIONS)
 _PLANNED = ("pbs", "edf_parallel")
 _FOR_GPU = {
@@ -173,7 +174,9 @@ class _OfJob:
         copies = ops.what[self.others] != _KERNEL
         if ops.what[k] != _KERNEL:
             if before(ops.first):
-                return "copy engine", self._most(copies, start, end)
+                dla = ops.what[k] == _DLA
+                rivals = copies & ((ops.what[self.others] == _DLA) == dla)
+                return "DLA queue" if dla else "copy engine", self._most(rivals, start, end)
             return what, -1
         turn = self._turn(start)
         if turn is not None and turn[0] != self.context:
@@ -225,7 +228,7 @@ class _OfJob:
         place = max(done)
         if place >= 0 and place in cpu.item[later].tolist():
             return False  # it was preempted in the middle of CPU work
-        rest = self.segments[place + 1 :]
+        rest = [part for part in self.segments[place + 1 :] if not isinstance(part, Sync)]
         while len(rest) > 1 and isinstance(rest[0], CopyIn) and runs_on_cpu(rest[0]):
             rest = rest[1:]
         return bool(rest) and (isinstance(rest[0], Kernel) or uses_engine(rest[0]))
@@ -275,6 +278,7 @@ class _OfJob:
             if alone
             else f"because kernels of {name} left no room on the SMs",
             "copy engine": f"for a copy engine, busy with {name}'s copy",
+            "DLA queue": f"for a DLA, busy with {name}'s work",
             "slice": f"for its time slice, while {name} had the GPU"
             if self.way == "time_slices"
             else f"for the GPU, which {name} had",

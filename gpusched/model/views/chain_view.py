@@ -32,6 +32,7 @@ def chain_view(source: Source) -> View[KernelChains]:
     """Chains of kernels of the GPU segments of each task; see ``Workload.chains``."""
     if source.platform.gpu is None:
         raise ValueError("platform: got no GPU, expected one; blocks of kernels share its SMs")
+    source.refuse_barriers()
     source.refuse_jitter()
     source.refuse_processes("kernels of different contexts do not run at the same time")
     given, source = source, with_calls(source)

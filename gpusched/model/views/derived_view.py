@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Generic, NamedTuple, TypeGuard, TypeVar
@@ -12,13 +12,14 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip, named
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.gpus.copy_engines import share_an_engine
+from gpusched.model.gpus.dlas import MOST_DLAS, dlas_of_gpu
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import TickLength, time_with_unit
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Source",
     "View",
     "around_kernel",
+    "engine_of",
     "given_to_all",
     "job_parts",
     "launching_sentences",
@@ -83,14 +85,39 @@ class Source(NamedTuple):
         return list(dict.fromkeys(task.process for task in self.tasks if not _is_cpu_only(task)))
 
     def refuse_missing_engines(self) -> None:
-        """Raise ValueError for copies on engines if the platform has none."""
+        """Raise ValueError for copies on engines, and for DLAs, that the platform does not have."""
+        dlas = MOST_DLAS if self.platform.gpu is None else dlas_of_gpu(self.platform.gpu.name)
+        for task in self.tasks:
+            on = max((part.on for part in task.segments if isinstance(part, DLA)), default=-1)
+            if on >= dlas:
+                assert self.platform.gpu is not None
+                raise ValueError(
+                    f"{named(task.name)}: got work on DLA {on}, expected one of those of the "
+                    f"{self.platform.gpu.name}, which has {dlas}"
+                )
         if self.platform.copy_engines != 0:
             return
         for task in self.tasks:
-            if any(uses_engine(part) for part in task.segments):
+            if any(uses_engine(part) and not isinstance(part, DLA) for part in task.segments):
                 raise ValueError(
                     f"{named(task.name)}: got copies on engines with copy_engines=0, expected at "
                     "least one engine, or copies by the CPU (by='cpu')"
+                )
+
+    def refuse_barriers(self) -> None:
+        """Raise ValueError for blocks that wait for each other, where kernels share the SMs."""
+        for of in self.all_times():
+            if of.kernel.barrier == "plain":
+                raise ValueError(
+                    f"{of.where}: got a plain launch of blocks that wait for each other, expected "
+                    "a way in which no other kernel runs meanwhile; beside others some of its "
+                    "blocks may not start while the rest keep their SMs, and two such kernels can "
+                    "be a deadlock"
+                )
+            if of.kernel.barrier is not None:
+                raise ValueError(
+                    f"{of.where}: got a cooperative launch, expected none; the model has no "
+                    "kernels that start only when all of their blocks fit beside others"
                 )
 
     def refuse_jitter(self) -> None:
@@ -129,7 +156,7 @@ class Source(NamedTuple):
         each other task on its engine.
         """
         longest = [self._longest_copies(task) for task in self.tasks]
-        total = sum(longest, Counter[type[Segment]]())
+        total = sum(longest, Counter[Hashable]())
         tasks, waiting = [], []
         for task, own in zip(self.tasks, longest, strict=True):
             others = total - own
@@ -161,13 +188,12 @@ class Source(NamedTuple):
             )
         )
 
-    def _engine(self, copy: Segment) -> type[Segment]:
-        """The engine of a copy: one for all, or one for each direction."""
-        return CopyIn if share_an_engine(self.platform.copy_engines) else type(copy)
+    def _engine(self, copy: CopyIn | CopyOut | DLA) -> Hashable:
+        return engine_of(copy, shared=share_an_engine(self.platform.copy_engines))
 
-    def _longest_copies(self, task: Task) -> Counter[type[Segment]]:
+    def _longest_copies(self, task: Task) -> Counter[Hashable]:
         """Ticks of a task's longest copy on each engine that it uses."""
-        found: Counter[type[Segment]] = Counter()
+        found: Counter[Hashable] = Counter()
         for part in task.segments:
             if uses_engine(part):
                 engine = self._engine(part)
@@ -189,7 +215,7 @@ def _with_launches(segments: Sequence[Segment], latency: int) -> list[Segment]:
     for on_cpu, run in groupby(segments, runs_on_cpu):
         parts = list(run)
         first = parts[0]
-        if not on_cpu and isinstance(first, (CopyIn, CopyOut)):
+        if not on_cpu and isinstance(first, (CopyIn, CopyOut, DLA)):
             if not any(isinstance(part, Kernel) for part in parts):
                 parts[0] = first.replace(time=first.time - (-latency // first.repeat))
         found += parts
@@ -256,14 +282,21 @@ def work_behind(task: Task) -> int:
 
 def runs_on_cpu(segment: Segment) -> bool:
     """Whether a segment runs on a CPU: CPU work, or a copy by the CPU."""
-    if isinstance(segment, Kernel):
+    if isinstance(segment, (Kernel, DLA)):
         return False
     return isinstance(segment, CPU) or segment.by == "cpu"
 
 
-def uses_engine(segment: Segment) -> TypeGuard[CopyIn | CopyOut]:
-    """Whether a segment runs on a copy engine."""
-    return isinstance(segment, (CopyIn, CopyOut)) and not runs_on_cpu(segment)
+def uses_engine(segment: Segment) -> TypeGuard[CopyIn | CopyOut | DLA]:
+    """Whether a segment runs on a copy engine, or on a DLA, which is like an engine of its own."""
+    return isinstance(segment, (CopyIn, CopyOut, DLA)) and not runs_on_cpu(segment)
+
+
+def engine_of(segment: CopyIn | CopyOut | DLA, *, shared: bool) -> Hashable:
+    """The engine of a copy, one for all if ``shared``, or one for each direction; or a DLA."""
+    if isinstance(segment, DLA):
+        return "DLA", segment.on
+    return "copy in" if shared or isinstance(segment, CopyIn) else "copy out"
 
 
 def given_to_all(tasks: Sequence[Task], key: str) -> list[int] | None:
@@ -295,6 +328,11 @@ def launching_sentences(
         if names:
             whose = "" if len(forms) == 1 else f": {listed(names)}"
             said.append(f"{_FORMS[form].format(takes)}{whose}")
+    if any(isinstance(part, DLA) for task in users for part in task.segments):
+        said.append(
+            "a DLA works for one job at a time, in the order in which work reaches it, and counts "
+            "as a copy engine of its own"
+        )
     for time, sentence in (
         (platform.launch_latency, "each launch takes effect at most {} later"),
         (platform.kernel_gap, "a kernel can start {} after it is the first one of its stream"),

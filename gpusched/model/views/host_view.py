@@ -66,6 +66,7 @@ def host_view(
     tasks, platform = source.tasks, source.platform
     several = len(source.processes()) > 1
     if divided:
+        source.refuse_barriers()
         source.refuse_processes("kernels of different contexts do not share the SMs")
         if platform.gpu is None and any(task.kernels for task in tasks):
             raise ValueError(

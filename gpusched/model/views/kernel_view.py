@@ -88,6 +88,7 @@ class _Found:
 
 def kernel_view(source: Source, *, occupy: bool, fuse: bool, waits: bool) -> View[KernelTasks]:
     """Kernel tasks of the GPU segments of each task; see ``Workload.kernels``."""
+    source.refuse_barriers()
     gpu = _needed_gpu(source)
     return _kernel_view(source, gpu, occupy=occupy, fuse=fuse, alone=False, waits=waits)
 
@@ -142,6 +143,7 @@ def _kernel_view(
 
 def batch_view(source: Source, *, occupy: bool, waits: bool, stop: Any = None) -> BatchView:
     """Kernel tasks, and batches at the platform's largest slowdown; see ``Workload.batches``."""
+    source.refuse_barriers()
     gpu = _gpu_of_batches(source)
     kernels = _kernel_view(source, gpu, occupy=occupy, fuse=True, alone=True, waits=waits)
     rates = demands(source.times, source.platform)
@@ -178,6 +180,7 @@ def chain_batch_view(
 
     ``cuts``: the most units, if consecutive kernels of a job are units; None: each kernel is one.
     """
+    source.refuse_barriers()
     gpu, given = _gpu_of_batches(source), source
     source.refuse_jitter()
     source.refuse_processes(_ONE_CONTEXT)

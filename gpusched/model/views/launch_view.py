@@ -12,11 +12,18 @@ from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.text import named
 from gpusched.model.launch_columns import KINDS
 from gpusched.model.launches import Launches
-from gpusched.model.views.derived_view import JobParts, LaunchView, Source, job_parts, listed
+from gpusched.model.views.derived_view import (
+    JobParts,
+    LaunchView,
+    Source,
+    job_parts,
+    listed,
+    runs_on_cpu,
+)
 from gpusched.model.views.launch_calls import calls_are_free
 from gpusched.model.workload.kernel_waves import excess_notes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CopyIn
+from gpusched.model.workload.segments import DLA, CopyIn, Sync
 from gpusched.model.workload.time_units import MOST_TICKS
 
 __all__ = ["PERIODIC_RELEASES", "launch_view"]
@@ -41,6 +48,7 @@ def launch_view(source: Source, until: int, *, one_stream: bool) -> LaunchView:
     if source.platform.gpu is None:
         raise ValueError("platform: got no GPU, expected one; launches are of blocks on its SMs")
     source.refuse_jitter()
+    source.refuse_barriers()
     if not calls_are_free(source.tasks, source.platform):
         raise ValueError(
             "launches: got sync launches, calls that take CPU time, gaps or wake-ups, expected "
@@ -106,12 +114,24 @@ def _urgency(tasks: Sequence[Task]) -> Int64Array:
     return np.array(given, np.int64)
 
 
+def _refuse_waits_between(task: Task) -> None:
+    places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
+    if any(isinstance(part, Sync) for part in task.segments[places[0] : places[-1]]):
+        raise ValueError(
+            f"{named(task.name)}: got a wait of its thread between GPU segments, expected none; "
+            "the times of launches are fixed beforehand"
+        )
+
+
 def _operations(source: Source, task: Task, parts: JobParts) -> _Operations:
     if parts.between:
         raise ValueError(
             f"{named(task.name)}: got {source.text(parts.between)} of CPU work between GPU "
             "segments, expected none; the times of launches are fixed beforehand"
         )
+    _refuse_waits_between(task)
+    if any(isinstance(part, DLA) for part in task.segments):
+        raise ValueError(f"{named(task.name)}: got work on a DLA, expected kernels and copies")
     rows, names = [], []
     seen: Counter[str] = Counter()
     for part, of in parts.inner:

@@ -16,14 +16,17 @@ from gpusched.model.views.derived_view import (
 )
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CopyOut
+from gpusched.model.workload.segments import DLA, CopyOut, Sync
 
-__all__ = ["program_view"]
+__all__ = ["FIRST_DLA", "program_view"]
 
 _MOST = 2_000_000
 """Most segments of all jobs together, each job counted as the longest one."""
 
-_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "block_time", "regs", "smem")
+FIRST_DLA = 2
+"""Number of the engine of DLA 0."""
+
+_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "block_time", "regs", "smem", "waits")
 _CPU, _COPY, _KERNEL = map(SEGMENT_KINDS.index, ("cpu", "copy", "kernel"))
 
 _Row = tuple[int, ...]
@@ -33,6 +36,8 @@ def program_view(source: Source, *, shapes: bool) -> View[Programs]:
     """Programs of all tasks; see ``Workload.programs``."""
     if shapes and source.platform.gpu is None:
         raise ValueError("platform: got no GPU, expected one; blocks of kernels share its SMs")
+    if shapes:
+        source.refuse_barriers()
     tasks = source.tasks
     longest = max(sum(part.repeat for part in task.segments) for task in tasks)
     if longest * len(tasks) > _MOST:
@@ -65,16 +70,25 @@ def program_view(source: Source, *, shapes: bool) -> View[Programs]:
 def _rows(
     task: Task, times: tuple[KernelTimes | None, ...], shapes: bool, one_engine: bool
 ) -> list[_Row]:
-    """The segments of a job; a segment that is repeated is as many."""
+    """The segments of a job; a segment that is repeated is as many.
+
+    A wait of the thread belongs to the operation before it; behind CPU work there is none.
+    """
     found: list[_Row] = []
     for part, of in zip(task.segments, times, strict=True):
         if of is not None:
-            row: _Row = (_KERNEL, of.time, 0, *(_shape(of) if shapes else (0, 0, 0, 0, 0)))
+            row: _Row = (_KERNEL, of.time, 0, *(_shape(of) if shapes else (0, 0, 0, 0, 0)), 0)
+        elif isinstance(part, Sync):
+            if found and found[-1][0] != _CPU:
+                found[-1] = (*found[-1][:-1], 1)
+            continue
         elif runs_on_cpu(part):
-            row = (_CPU, part.time, 0, 0, 0, 0, 0, 0)
+            row = (_CPU, part.time, 0, 0, 0, 0, 0, 0, 0)
         else:
             engine = int(isinstance(part, CopyOut) and not one_engine)
-            row = (_COPY, part.time, engine, 0, 0, 0, 0, 0)
+            if isinstance(part, DLA):
+                engine = FIRST_DLA + part.on
+            row = (_COPY, part.time, engine, 0, 0, 0, 0, 0, 0)
         found += [row] * part.repeat
     return found
 

@@ -191,8 +191,9 @@ def kernel_times(
     Raises
     ------
     ValueError
-        No block of a kernel fits an SM, the time of a kernel on the GPU cannot be derived from what
-        is given about it, or its time and its block time contradict each other.
+        No block of a kernel fits an SM, the SMs do not hold all blocks that wait for each other,
+        the time of a kernel on the GPU cannot be derived from what is given about it, or its time
+        and its block time contradict each other.
     OverflowError
         A kernel takes 2**60 ticks or more.
 
@@ -279,6 +280,13 @@ def _times(kernel: Kernel, where: str, gpu: GPU, resident: int) -> KernelTimes:
             f"{gpu.name or 'the GPU'}"
         )
     waves = -(-kernel.blocks // (gpu.sms * resident))
+    if kernel.barrier is not None and waves > 1:
+        ends = "is a deadlock" if kernel.barrier == "plain" else "fails"
+        raise ValueError(
+            f"{where}: got {kernel.blocks} blocks that wait for each other, expected at most the "
+            f"{gpu.sms * resident} that {plural(gpu.sms, 'SM')} of {gpu.name or 'the GPU'} hold at "
+            f"once: a {kernel.barrier} launch of more {ends}"
+        )
     block_time = kernel.block_time
     if block_time is None:
         assert stated is not None

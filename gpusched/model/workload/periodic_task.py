@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NoReturn, TypedDict, Unpack
 from gpusched._support.arguments import is_sequence, one_of
 from gpusched._support.text import shown
 from gpusched.model.workload.facts import Facts, count, label, optional_number
-from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, CopyOut, Kernel, Segment, Sync
 from gpusched.model.workload.time_units import (
     MOST_TICKS,
     Rate,
@@ -22,7 +22,7 @@ from gpusched.model.workload.time_units import (
 
 __all__ = ["LAUNCHES", "Launches", "Task", "launches_of", "names_of"]
 
-_KINDS = (CPU, CopyIn, CopyOut, Kernel)
+_KINDS = (CPU, CopyIn, CopyOut, DLA, Kernel)
 
 MOST_EVERY = 1_000_000
 """Largest ``every`` of a task."""
@@ -93,7 +93,8 @@ class Task(Facts):
         Minimum time between two releases, in ticks or as text with a unit. A task with ``after``
         has none; in a workload it has the period of the task that it goes back to.
     segments
-        CPU work, copies and kernels of one job, in the order in which they run; at least one.
+        CPU work, waits (`Sync`), copies and kernels of one job, in the order in which they run; at
+        least one.
     rate
         Releases per second as text, such as ``"30Hz"``, given instead of the period. The
         resulting period is rounded down to a whole tick.
@@ -215,6 +216,8 @@ class Task(Facts):
                 f"reads: got {shown(twice)}, which is in after, too; a triggered job has the "
                 "result that released it"
             )
+        form, work = launches_of(launches), _segments(segments)
+        _refuse_waits_in_graphs(work, form)
         self._put(
             (
                 checked,
@@ -228,13 +231,13 @@ class Task(Facts):
                 optional_number(gpu_priority, "gpu_priority"),
                 None if process is None else label(process, "process"),
                 None if core is None else count(core, "core", 0, 2**31 - 1),
-                launches_of(launches),
+                form,
                 before,
                 every,
                 queue,
                 read,
                 as_time(best, "best", 0),
-                _segments(segments),
+                work,
             )
         )
 
@@ -302,11 +305,11 @@ class Task(Facts):
 
     @property
     def cpu_time(self) -> int:
-        """CPU work of one job in ticks, including copies that the CPU performs."""
+        """CPU work of one job in ticks, including copies that the CPU performs, and staging."""
         return sum(
-            segment.time * segment.repeat
+            (segment.time if _is_work(segment) else getattr(segment, "staged", None) or 0)
+            * segment.repeat
             for segment in self.segments
-            if isinstance(segment, CPU) or getattr(segment, "by", "") == "cpu"
         )
 
     @property
@@ -352,6 +355,11 @@ class Task(Facts):
         same = made.after == self.after and made.every == self.every
         return made._released(self._inherited) if same and self._inherited is not None else made
 
+    def _explicit(self) -> Task:
+        """The task with a `Sync` where a copy waits, and with the CPU work of staging."""
+        steps = [step for part in self.segments for step in _explicit(part)]
+        return self if len(steps) == len(self.segments) else self.replace(segments=steps)
+
     def _unlinked(self) -> Task:
         """The task with arrivals of its own, and without what it reads."""
         period: dict[str, Any] = {"period": self.period} if self.after else {}
@@ -381,7 +389,8 @@ class Task(Facts):
             )
         total = 0
         for segment in self.segments:
-            total += (segment._time if type(segment._time) is int else 0) * segment.repeat
+            for time in (segment._time, getattr(segment, "_staged", None)):
+                total += (time if type(time) is int else 0) * segment.repeat
         if total > MOST_TICKS:
             raise OverflowError(
                 f"segments: got jobs of {shown(total)} ticks, expected less than 2**60"
@@ -432,6 +441,25 @@ def _refuse_timing(before: tuple[str, ...], **given: object) -> None:
             raise ValueError(f"{name}: got {shown(value)} of a task with after, expected none{why}")
 
 
+def _explicit(part: Segment) -> list[Segment]:
+    """What a job does for a segment, whose times are in ticks."""
+    if not isinstance(part, (CopyIn, CopyOut)) or not part.has_waits:
+        return [part]
+    copy = part.replace(blocking=False, staged=None, repeat=1)
+    if part.staged is None:
+        once: list[Segment] = [copy, Sync()]
+    elif isinstance(part, CopyOut):
+        once = [copy, Sync(), CPU(part.staged, name=part.name)]
+    else:
+        once = [Sync(), CPU(part.staged, name=part.name), copy]
+        once += [Sync()] if part.blocking else []
+    return once * part.repeat
+
+
+def _is_work(segment: Segment) -> bool:
+    return isinstance(segment, CPU) or getattr(segment, "by", "") == "cpu"
+
+
 def _segments(given: Iterable[Segment]) -> tuple[Segment, ...]:
     if not is_sequence(given):
         raise TypeError(f"segments: got {shown(given)}, expected a list of segments")
@@ -441,6 +469,20 @@ def _segments(given: Iterable[Segment]) -> tuple[Segment, ...]:
     for place, segment in enumerate(segments):
         if not isinstance(segment, _KINDS):
             raise TypeError(
-                f"segments[{place}]: got {shown(segment)}, expected CPU, CopyIn, CopyOut or Kernel"
+                f"segments[{place}]: got {shown(segment)}, expected CPU, CopyIn, CopyOut, Kernel, "
+                "DLA or Sync"
             )
+    if all(isinstance(segment, Sync) for segment in segments):
+        raise ValueError("segments: got waits alone, expected CPU work, a copy or a kernel")
     return segments
+
+
+def _refuse_waits_in_graphs(segments: Iterable[Segment], launches: Launches | None) -> None:
+    """Raise ValueError for a copy for which its thread waits, in a graph."""
+    for place, segment in enumerate(segments if launches == "graph" else ()):
+        if isinstance(segment, (CopyIn, CopyOut)) and segment.has_waits:
+            key = "blocking" if segment.blocking else "staged"
+            raise ValueError(
+                f"segments[{place}].{key}: got it with launches='graph', expected a copy of "
+                "page-locked memory for which no thread waits; a Sync behind it ends the graph"
+            )

@@ -1,4 +1,4 @@
-"""Segments of a task's job: CPU work, copies and kernels."""
+"""Segments of a task's job: CPU work, waits of its thread, copies and kernels."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from itertools import pairwise
 from math import ceil
 from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
 
-from gpusched._support.arguments import one_of
+from gpusched._support.arguments import flag, one_of
 from gpusched._support.text import plural, shown
 from gpusched.model.gpu import MAX_SMS
+from gpusched.model.gpus.dlas import MOST_DLAS
 from gpusched.model.gpus.memory_bandwidth import as_bandwidth, as_bytes
 from gpusched.model.workload.distributions import Distribution, as_distribution
 from gpusched.model.workload.facts import Facts, count, label, stored_text
@@ -25,10 +26,14 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["CPU", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime"]
+__all__ = [
+    *("CPU", "DLA", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime", "Sync"),
+]
 
 MOST_REPEATS = 10**6
 _COPIERS = ("engine", "cpu")
+_BARRIERS = ("cooperative", "plain")
+_MOST_BLOCKING = 10_000
 _MOST_THREADS = 2**31 - 1
 _FINEST_SHARE = 10**9
 
@@ -45,6 +50,12 @@ class _Changes(TypedDict, total=False):
 
 class _CopyChanges(_Changes, total=False):
     by: Literal["engine", "cpu"]
+    blocking: bool
+    staged: Time | None
+
+
+class _DLAChanges(_Changes, total=False):
+    on: int
 
 
 class _KernelChanges(TypedDict, total=False):
@@ -57,6 +68,7 @@ class _KernelChanges(TypedDict, total=False):
     sms: Mapping[int, Time] | float | str | Fraction | None
     bytes: int | str | None
     bandwidth: int | str | None
+    barrier: Literal["cooperative", "plain"] | None
     repeat: int
     name: str
 
@@ -159,53 +171,144 @@ class CPU(_Timed):
         return cast(CPU, _changed(self, changes))
 
 
+class Sync(CPU):
+    """A wait of the task's thread until all that the job has launched has ended.
+
+    It is ``cudaStreamSynchronize`` between kernels, or of an event: what follows is launched only
+    after it, once the thread has a CPU again. The thread leaves its core or spins there, as the way
+    of sharing says (``mode``). CPU work waits by itself; a wait behind it changes nothing. Models
+    take it for CPU work that takes no time.
+
+    >>> gs.Sync(), gs.Sync().time
+    (Sync(), 0)
+
+    Parameters
+    ----------
+    name
+        Label of the segment.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *, name: str = "") -> None:
+        self._put((0, 1, label(name, "name", empty=True), None))
+
+    def replace(self, **changes: Unpack[_Changes]) -> Sync:
+        """Return a copy with another ``name``; a wait has no time to change."""
+        known: dict[str, object] = {"time": 0, "repeat": 1, "name": changes.get("name")}
+        if others := [key for key, value in changes.items() if value != known.get(key)]:
+            raise ValueError(f"{others[0]}: got one of a Sync, expected none; it takes no time")
+        made = Sync(name=changes.get("name", self.name))
+        return made if self._tick is None else made._at(self._tick)
+
+    def _given(self) -> dict[str, object]:
+        return {"name": self.name}
+
+    def _argument(self, key: str) -> str | None:
+        return None if key == "_time" else super()._argument(key)
+
+
 class _Copy(_Timed):
     """Base of the copies."""
 
-    __slots__ = ("by",)
+    __slots__ = ("_staged", "blocking", "by")
 
-    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "by", "repeat", "name", "_spread")
+    _KEYS: ClassVar[tuple[str, ...]] = (
+        *("_time", "by", "blocking", "_staged", "repeat", "name", "_spread"),
+    )
+    _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_staged"})
 
     by: Literal["engine", "cpu"]
+    blocking: bool
+    _staged: Stored | None
 
     def __init__(
         self,
         time: SegmentTime,
         *,
         by: Literal["engine", "cpu"] = "engine",
+        blocking: bool = False,
+        staged: Time | None = None,
         repeat: int = 1,
         name: str = "",
     ) -> None:
         one_of(by, _COPIERS, "by")
+        waits = flag(blocking, "blocking")
+        for key, given in (("blocking", waits), ("staged", staged is not None)):
+            if given and by == "cpu":
+                raise ValueError(f"{key}: got it of a copy by the CPU, expected one by an engine")
         whole, spread = _with_distribution(time)
+        times = count(repeat, "repeat", 1, MOST_REPEATS)
+        if (waits or staged is not None) and times > 1:
+            if times > _MOST_BLOCKING:
+                raise ValueError(
+                    f"repeat: got {times} of a copy for which its thread waits, expected at most "
+                    f"{_MOST_BLOCKING}"
+                )
+            if spread is not None:
+                raise ValueError(
+                    f"repeat: got {times} of a copy for which its thread waits, with a "
+                    "distribution, expected 1"
+                )
         self._put(
             (
                 whole,
                 by,
-                count(repeat, "repeat", 1, MOST_REPEATS),
+                waits,
+                None if staged is None else as_time(staged, "staged"),
+                times,
                 label(name, "name", empty=True),
                 spread,
             )
         )
 
+    @property
+    def staged(self) -> int | None:
+        """CPU time of staging one repetition in ticks; None for page-locked memory."""
+        return None if self._staged is None else self._ticks(self._staged, "staged")
+
     @classmethod
     def _unsaid(cls, name: str) -> object:
-        return "engine" if name == "by" else super()._unsaid(name)
+        return {"by": "engine", "blocking": False}.get(name, super()._unsaid(name))
+
+    @property
+    def has_waits(self) -> bool:
+        """Whether the thread waits for the copy in itself: it blocks, or the driver stages it."""
+        return self.blocking or self._staged is not None
 
 
 class CopyIn(_Copy):
     """A copy from host memory to the GPU.
 
-    >>> gs.CopyIn("300us", by="cpu")
-    CopyIn('300us', by='cpu')
+    >>> gs.CopyIn("300us", blocking=True)
+    CopyIn('300us', blocking=True)
+    >>> gs.CopyIn("300us", staged="400us")
+    CopyIn('300us', staged='400us')
 
     Parameters
     ----------
     time, repeat, name
-        See `CPU`.
+        See `CPU`. Of a copy with ``blocking`` or ``staged`` at most 10,000 repetitions, and 1 with
+        a distribution.
     by
         Unit that performs the copy: ``"engine"`` (a copy engine of the GPU) or ``"cpu"`` (the
         copy counts as CPU work).
+    blocking
+        Whether the thread waits until the copy has ended, and with it all that the job launched
+        before, as ``cudaMemcpy`` does: the copy is followed by a `Sync`.
+    staged
+        CPU time for which the driver copies between pageable memory and a page-locked buffer of its
+        own; ``time`` is that of the engine. Into the GPU, the thread first waits for its stream,
+        then copies to the buffer, and goes on while the engine copies from there (unless
+        ``blocking``); out of it, the thread waits for the engine, then copies from the buffer. The
+        driver copies large memory in pieces, of which one may be staged while another is with the
+        engine: then the two times together are longer than the copy. None: the memory is
+        page-locked. (CUDA Runtime API, "API synchronization behavior".)
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        An argument is invalid; the message names it.
     """
 
     __slots__ = ()
@@ -227,6 +330,57 @@ class CopyOut(_Copy):
     def replace(self, **changes: Unpack[_CopyChanges]) -> CopyOut:
         """Return a copy with some arguments changed; numbers are ticks as before."""
         return cast(CopyOut, _changed(self, changes))
+
+
+class DLA(_Timed):
+    """Work on a deep learning accelerator beside the GPU, such as NVIDIA's DLA on Jetson modules.
+
+    It is in the stream of its task: it begins when what was launched before it has ended, and the
+    thread waits for it as for a kernel. A DLA works for one job at a time, in the order in which
+    work reaches it, and is never preempted. It shares the memory with the GPU: guarantees of
+    programs in which both work at once are conditional on times that were measured side by side.
+
+    >>> gs.DLA("20ms", on=1)
+    DLA('20ms', on=1)
+
+    Parameters
+    ----------
+    time, repeat, name
+        See `CPU`; the time is that of the work alone on its DLA.
+    on
+        Number of the DLA, 0 to 3.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        An argument is invalid; the message names it.
+    """
+
+    __slots__ = ("on",)
+
+    _KEYS: ClassVar[tuple[str, ...]] = ("_time", "on", "repeat", "name", "_spread")
+
+    on: int
+
+    def __init__(self, time: SegmentTime, *, on: int = 0, repeat: int = 1, name: str = "") -> None:
+        whole, spread = _with_distribution(time)
+        self._put(
+            (
+                whole,
+                count(on, "on", 0, MOST_DLAS - 1),
+                count(repeat, "repeat", 1, MOST_REPEATS),
+                label(name, "name", empty=True),
+                spread,
+            )
+        )
+
+    @classmethod
+    def _unsaid(cls, name: str) -> object:
+        return 0 if name == "on" else super()._unsaid(name)
+
+    def replace(self, **changes: Unpack[_DLAChanges]) -> DLA:
+        """Return a copy with some arguments changed; numbers are ticks as before."""
+        return cast(DLA, _changed(self, changes))
 
 
 class Kernel(_Timed):
@@ -270,6 +424,14 @@ class Kernel(_Timed):
         (``"400GB/s"``) while it runs alone. Give at most one. If all kernels of a workload have it,
         and the bandwidth of the platform is known, they slow each other as their max-min shares of
         that bandwidth say, and not by the constant factor of ``gs.Platform(slowdown=)``.
+    barrier
+        For a kernel whose blocks wait for each other, as in grid barriers and persistent kernels:
+        ``"cooperative"`` for a cooperative launch, all blocks of which start at one instant or
+        none, and ``"plain"`` for any other. It requires a shape. More blocks than the SMs hold at
+        once are refused: their plain launch is a deadlock, their cooperative one fails. Kernels
+        that share the SMs can keep some blocks of a plain launch out, two such launches each other
+        without end: only ways in which no other kernel runs meanwhile take it. The tests of the
+        other ways do not take cooperative launches either; simulations do.
     repeat, name
         See `CPU`.
 
@@ -280,12 +442,13 @@ class Kernel(_Timed):
     """
 
     __slots__ = (
-        *("_block_time", "_sms", "bandwidth", "blocks", "bytes", "regs", "smem", "threads"),
+        *("_block_time", "_sms", "bandwidth", "barrier", "blocks", "bytes", "regs", "smem"),
+        "threads",
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
         *("_time", "blocks", "threads", "regs", "smem", "_block_time", "_sms", "bytes"),
-        *("bandwidth", "repeat", "name", "_spread"),
+        *("bandwidth", "barrier", "repeat", "name", "_spread"),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_time", "_block_time"})
     _NESTED: ClassVar[frozenset[str]] = frozenset({"_sms", "_spread"})
@@ -298,6 +461,7 @@ class Kernel(_Timed):
     _sms: tuple[tuple[int, Stored], ...] | Fraction
     bytes: int | None
     bandwidth: int | None
+    barrier: Literal["cooperative", "plain"] | None
 
     def __init__(
         self,
@@ -311,9 +475,16 @@ class Kernel(_Timed):
         sms: Mapping[int, Time] | float | str | Fraction | None = None,
         bytes: int | str | None = None,
         bandwidth: int | str | None = None,
+        barrier: Literal["cooperative", "plain"] | None = None,
         repeat: int = 1,
         name: str = "",
     ) -> None:
+        if barrier is not None:
+            one_of(barrier, _BARRIERS, "barrier")
+            if blocks is None:
+                raise ValueError(
+                    f"barrier: got {barrier!r} without blocks, expected blocks and threads"
+                )
         if bytes is not None and bandwidth is not None:
             raise ValueError(f"bytes: got {shown(bytes)} with bandwidth, expected one of them")
         if (blocks is None) != (threads is None):
@@ -348,6 +519,7 @@ class Kernel(_Timed):
                 profile,
                 None if bytes is None else as_bytes(bytes, "bytes"),
                 None if bandwidth is None else as_bandwidth(bandwidth, "bandwidth", 0),
+                barrier,
                 count(repeat, "repeat", 1, MOST_REPEATS),
                 label(name, "name", empty=True),
                 spread,
@@ -450,16 +622,20 @@ def Engine(
     sms: Mapping[int, Time] | float | str | Fraction | None = None,
     bytes: int | str | None = None,
     bandwidth: int | str | None = None,
+    on: str = "gpu",
     name: str = "",
-) -> Kernel:
+) -> Kernel | DLA:
     """Make the segment of an inference engine that is known by its time alone.
 
-    It is a `Kernel` without a shape, repeated: the kernels of the engine have equal times, rounded
-    up to whole ticks or, of text with a unit, nanoseconds. Their number matters for what a launch
-    costs, which depends on ``launches=`` of the task, and for how often others may come between.
+    On the GPU it is a `Kernel` without a shape, repeated: the kernels of the engine have equal
+    times, rounded up to whole ticks or, of text with a unit, nanoseconds. Their number matters for
+    what a launch costs, which depends on ``launches=`` of the task, and for how often others may
+    come between.
 
     >>> gs.Engine("34.5ms", kernels=120)
     Kernel('287500ns', repeat=120)
+    >>> gs.Engine("20ms", on="dla1")
+    DLA('20ms', on=1)
 
     Parameters
     ----------
@@ -470,6 +646,9 @@ def Engine(
         Number of kernels that it launches, 1 to 1,000,000.
     sms, bytes, bandwidth
         As of `Kernel`; measured times and bytes are those of the whole engine.
+    on
+        ``"gpu"``, or ``"dla0"`` to ``"dla3"`` for an engine that was built for a DLA: a `DLA`, of
+        which ``kernels`` are the parts, and which has no ``sms``, ``bytes`` and ``bandwidth``.
     name
         Label of the segment.
 
@@ -479,6 +658,7 @@ def Engine(
         An argument is invalid; the message names it.
     """
     parts = count(kernels, "kernels", 1, MOST_REPEATS)
+    one_of(on, ("gpu", *_DLA_NAMES), "on")
 
     def divided(stored: Stored) -> Time:
         if not isinstance(stored, Duration):
@@ -489,6 +669,12 @@ def Engine(
     each = given if isinstance(given, Fraction) else {k: divided(of) for k, of in given} or None
     moved = None if bytes is None else -(-as_bytes(bytes, "bytes") // parts)
     spread = as_distribution(time, "time")
+    if on != "gpu":
+        for key, value in (("sms", sms), ("bytes", bytes), ("bandwidth", bandwidth)):
+            if value is not None:
+                raise ValueError(f"{key}: got {shown(value)} of an engine on {on}, expected none")
+        each_part = divided(as_time(time, "time")) if spread is None else spread.divided(parts)
+        return DLA(each_part, on=_DLA_NAMES.index(on), repeat=parts, name=name)
     return Kernel(
         divided(as_time(time, "time")) if spread is None else spread.divided(parts),
         sms=each,
@@ -499,8 +685,10 @@ def Engine(
     )
 
 
-Segment = CPU | CopyIn | CopyOut | Kernel
-"""A segment of a job."""
+_DLA_NAMES = tuple(f"dla{number}" for number in range(MOST_DLAS))
+
+Segment = CPU | CopyIn | CopyOut | DLA | Kernel
+"""A segment of a job; a `Sync` is CPU work without a time."""
 
 
 def _changed(segment: Facts, changes: Mapping[str, object]) -> Facts:

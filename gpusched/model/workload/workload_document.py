@@ -15,7 +15,7 @@ from gpusched._support.text import clip, shown
 from gpusched.model.workload.links import LinkError, check_paths, linked, refuse_long_bests
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Launches, Task, launches_of
-from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, CopyOut, Kernel, Segment, Sync
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
 from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time
 
@@ -47,20 +47,24 @@ _MAKERS: dict[str, type[Segment]] = {
     "copy_in": CopyIn,
     "copy_out": CopyOut,
     "kernel": Kernel,
+    "sync": Sync,
+    "dla": DLA,
 }
 _SEGMENT: dict[str, tuple[str, ...]] = {
     "cpu": ("cpu", "repeat", "name"),
-    "copy_in": ("copy_in", "by", "repeat", "name"),
-    "copy_out": ("copy_out", "by", "repeat", "name"),
+    "copy_in": ("copy_in", "by", "blocking", "staged", "repeat", "name"),
+    "copy_out": ("copy_out", "by", "blocking", "staged", "repeat", "name"),
     "kernel": (
         *("kernel", "blocks", "threads", "regs", "smem", "block_time", "sms", "bytes"),
-        *("bandwidth", "repeat", "name"),
+        *("bandwidth", "barrier", "repeat", "name"),
     ),
+    "sync": ("sync", "name"),
+    "dla": ("dla", "on", "repeat", "name"),
 }
 _ALL = tuple(dict.fromkeys(key for keys in _SEGMENT.values() for key in keys))
 _ALL_SET = frozenset(_ALL)
 _TASK_SET = frozenset(_TASK)
-_TIMES = ("period", "deadline", "offset", "jitter", "best", "block_time", *_SEGMENT)
+_TIMES = ("period", "deadline", "offset", "jitter", "best", "block_time", "staged", *_SEGMENT)
 _WRONG = (ValueError, TypeError, OverflowError)
 
 
@@ -218,6 +222,10 @@ def _segment(item: object, where: str, tick: int) -> Segment:
                 f"{', '.join(_SEGMENT[kind])}"
             )
     _plain(given, where)
+    if kind == "sync":
+        if given["sync"] is not True:
+            raise ValueError(f"{where}.sync: got {shown(given['sync'])}, expected true")
+        given = {key: value for key, value in given.items() if key != "sync"}
     arguments: dict[str, object] = {
         "time" if key == kind else key: _sms(value, f"{where}.sms") if key == "sms" else value
         for key, value in given.items()
@@ -255,13 +263,20 @@ def _plain(given: Mapping[str, object], where: str) -> None:
 
 def _new_of(segment: Segment) -> str:
     """A fact of a segment that version 1 does not have, for messages; "" for none."""
+    if isinstance(segment, Sync):
+        return "sync: got a wait"
+    if isinstance(segment, DLA):
+        return "dla: got work on a DLA"
     if segment.distribution is not None:
-        kind = next(kind for kind, maker in _MAKERS.items() if isinstance(segment, maker))
+        kind = next(kind for kind, maker in _MAKERS.items() if type(segment) is maker)
         return f"{kind}: got a distribution"
     if not isinstance(segment, Kernel):
-        return ""
+        waits = isinstance(segment, (CopyIn, CopyOut)) and segment.has_waits
+        return "blocking, staged: got a copy that its thread waits for" if waits else ""
     if segment.share is not None:
         return "sms: got a share of the SMs"
+    if segment.barrier is not None:
+        return "barrier: got blocks that wait for each other"
     for key in ("bytes", "bandwidth"):
         if getattr(segment, key) is not None:
             return f"{key}: got traffic with the memory"
@@ -389,22 +404,37 @@ def _names(names: tuple[str, ...]) -> str | list[str]:
     return names[0] if len(names) == 1 else list(names)
 
 
+def _copy_facts(copy: CopyIn | CopyOut, tick: TickLength) -> dict[str, object]:
+    table: dict[str, object] = {}
+    if copy.by != "engine":
+        table["by"] = copy.by
+    if copy.blocking:
+        table["blocking"] = True
+    if copy.staged is not None:
+        table["staged"] = time_with_unit(copy.staged, tick)
+    return table
+
+
 def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
     """The table of a segment, without what is usual."""
     table: dict[str, object] = {}
-    kind = next(kind for kind, maker in _MAKERS.items() if isinstance(segment, maker))
+    kind = next(kind for kind, maker in _MAKERS.items() if type(segment) is maker)
     spread = segment.distribution
-    if not isinstance(segment, Kernel):
+    if isinstance(segment, Sync):
+        table[kind] = True
+    elif not isinstance(segment, Kernel):
         table[kind] = time_with_unit(segment.time, tick)
-        if not isinstance(segment, CPU) and segment.by != "engine":
-            table["by"] = segment.by
+        if isinstance(segment, DLA):
+            table |= {"on": segment.on} if segment.on else {}
+        elif not isinstance(segment, CPU):
+            table |= _copy_facts(segment, tick)
     else:
         if segment.has_time:
             table[kind] = time_with_unit(segment.time, tick)
         for key in ("blocks", "threads", "regs", "smem"):
             if value := getattr(segment, key):
                 table[key] = value
-        for key in ("bytes", "bandwidth"):
+        for key in ("bytes", "bandwidth", "barrier"):
             if (value := getattr(segment, key)) is not None:
                 table[key] = value
         if segment.block_time is not None:

@@ -84,6 +84,8 @@ def _value(value: object) -> str:
     if isinstance(value, str):
         # The escapes of JSON are those of TOML, which needs one for DEL, too.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return str(value).lower()
     assert type(value) is int
     return str(value)
 

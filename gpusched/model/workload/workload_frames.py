@@ -12,7 +12,7 @@ from gpusched._support.tabular import Table, optional
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.segments import CPU, DLA, CopyIn, CopyOut, Kernel, Segment, Sync
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
 from gpusched.model.workload.workload_parts import Parts, observed_time
 
@@ -36,18 +36,26 @@ _NAMES = ("after", "reads")
 _TASK = ("name", *_TASK_TIMES, *_TASK_NUMBERS, *_TASK_TEXTS)
 _COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
 _TRAFFIC = ("bytes", "bandwidth")
-_SEGMENT = ("kind", "time", "distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC, "by", "label")
+_SEGMENT = (
+    *("kind", "time", "distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC, "barrier", "by"),
+    *("blocking", "staged", "on", "label"),
+)
+_WORDS = ("barrier", "by", "blocking")
 _KINDS: dict[str, type[Segment]] = {
     "cpu": CPU,
     "copy in": CopyIn,
     "copy out": CopyOut,
     "kernel": Kernel,
+    "sync": Sync,
+    "dla": DLA,
 }
 _OF_KIND = {
     "cpu": ("distribution", "repeat"),
-    "copy in": ("distribution", "by", "repeat"),
-    "copy out": ("distribution", "by", "repeat"),
-    "kernel": ("distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC),
+    "sync": (),
+    "dla": ("distribution", "on", "repeat"),
+    "copy in": ("distribution", "by", "blocking", "staged", "repeat"),
+    "copy out": ("distribution", "by", "blocking", "staged", "repeat"),
+    "kernel": ("distribution", *_COUNTS, "block_time", "sms", *_TRAFFIC, "barrier"),
 }
 _WRONG = (ValueError, TypeError, OverflowError)
 
@@ -63,7 +71,7 @@ def table_of(parts: Parts) -> dict[str, Any]:
             row = {**facts, "segment": j, **_row(segment)}
             for key, column in columns.items():
                 column.append(row.get(key))
-    texts = ("name", *_TASK_TEXTS, "kind", "distribution", "sms", "by", "label")
+    texts = ("name", *_TASK_TEXTS, "kind", "distribution", "sms", *_WORDS, "label")
     made: dict[str, Any] = {
         key: column if key in texts else _numbers(column) for key, column in columns.items()
     }
@@ -166,17 +174,21 @@ def _split(text: object, name: str) -> tuple[str, ...]:
 
 
 def _row(segment: Segment) -> dict[str, object]:
-    kind = next(kind for kind, maker in _KINDS.items() if isinstance(segment, maker))
+    kind = next(kind for kind, maker in _KINDS.items() if type(segment) is maker)
     row: dict[str, object] = {"kind": kind, "repeat": segment.repeat, "label": segment.name}
+    if isinstance(segment, Sync):
+        return {"kind": kind, "label": segment.name}
     if (spread := segment.distribution) is not None:
         given = spread.given()
         row["distribution"] = ", ".join(f"{k}: {of}" for k, of in given.items() if k != "largest")
     if not isinstance(segment, Kernel):
-        return {**row, "time": segment.time, "by": getattr(segment, "by", None)}
+        keys = ("by", "blocking", "staged", "on")
+        facts = {key: getattr(segment, key, None) for key in keys}
+        return {**row, "time": segment.time, **facts}
     profile = segment.sms
     return {
         **row,
-        **{key: getattr(segment, key) for key in ("blocks", "threads", "regs", "smem", *_TRAFFIC)},
+        **{key: getattr(segment, key) for key in (*_COUNTS[:-1], *_TRAFFIC, "barrier")},
         "time": segment.time if segment.has_time else None,
         "block_time": segment.block_time,
         "sms": ", ".join(f"{k}: {time}" for k, time in profile.items())
@@ -219,13 +231,15 @@ def _segment(facts: dict[str, object]) -> Segment:
     kind = facts["kind"]
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"kind: got {shown(kind)}, expected one of {', '.join(_KINDS)}")
-    given: dict[str, object] = {"time": facts["time"]}
+    given: dict[str, object] = {} if kind == "sync" else {"time": facts["time"]}
+    if kind == "sync" and facts["time"] is not None:
+        raise ValueError(f"time: got {shown(facts['time'])}, expected none for a sync")
     for key in _SEGMENT[2:-1]:
         if (value := facts[key]) is None:
             continue
         if key not in _OF_KIND[kind]:
             raise ValueError(f"{key}: got {shown(value)}, expected none for a {kind}")
-        given[key] = _number(value) if key in (*_COUNTS, *_TRAFFIC) else value
+        given[key] = _number(value) if key in (*_COUNTS, *_TRAFFIC, "staged", "on") else value
     if facts["label"] is not None:
         given["name"] = facts["label"]
     if "sms" in given:
@@ -372,17 +386,25 @@ def _part(segment: Segment, tick: TickLength) -> str:
     if (spread := segment.distribution) is not None:
         given = ", ".join(f"{key} {of}" for key, of in spread.with_units(tick).items())
         times = f" ({clip(given, 80)}){times}"
+    if isinstance(segment, Sync):
+        return f"wait{named}"
     if isinstance(segment, CPU):
         return f"CPU{named} {time_with_unit(segment.time, tick)}{times}"
+    if isinstance(segment, DLA):
+        return f"DLA {segment.on}{named} {time_with_unit(segment.time, tick)}{times}"
     if not isinstance(segment, Kernel):
         way = "in" if isinstance(segment, CopyIn) else "out"
-        by = " by the CPU" if segment.by == "cpu" else ""
+        by = " by the CPU" if segment.by == "cpu" else " blocking" if segment.blocking else ""
+        if segment.staged is not None:
+            by += f" staged in {time_with_unit(segment.staged, tick)}"
         return f"copy {way}{named} {time_with_unit(segment.time, tick)}{by}{times}"
     facts = [time_with_unit(segment.time, tick)] if segment.has_time else []
     if segment.has_shape:
         facts.append(f"{segment.blocks} blocks of {segment.threads} threads")
     if segment.block_time is not None:
         facts.append(f"{time_with_unit(segment.block_time, tick)} per block")
+    if segment.barrier is not None:
+        facts[-1] += f" that wait for each other, {segment.barrier} launch"
     if segment.share is not None:
         facts.append(f"needs {segment.sms_text} of the SMs")
     if profile := segment.sms:

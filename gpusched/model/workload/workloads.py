@@ -52,7 +52,15 @@ from gpusched.model.workload.links import (
 from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Launches, Task, launches_of
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CPU, Kernel, Segment, SegmentTime
+from gpusched.model.workload.segments import (
+    DLA,
+    CopyIn,
+    CopyOut,
+    Kernel,
+    Segment,
+    SegmentTime,
+    Sync,
+)
 from gpusched.model.workload.time_units import (
     TickLength,
     Time,
@@ -258,6 +266,13 @@ class Workload(NoArray, Tabular):
         names = {task.name for task in kept}
         paths = tuple(path for path in self.paths if names.issuperset(path.tasks))
         return self._made(kept, self._tick, self.notes, self.observed, paths)
+
+    def _explicit(self) -> Workload:
+        """The workload with the waits and the CPU work of copies as segments."""
+        tasks = tuple(task._explicit() for task in self.tasks)
+        if all(task is given for task, given in zip(tasks, self.tasks, strict=True)):
+            return self
+        return self._made(tasks, self._tick, self.notes, self.observed, self.paths)
 
     # Parts
 
@@ -547,9 +562,10 @@ class Workload(NoArray, Tabular):
             ]
 
         The keys are the arguments of `Workload`, `Task` and the segments. The key of a segment's
-        time is the kind of the segment. A file with the key ``launches`` has ``version = 2``; older
-        versions of this package do not read it. Editors can check files against
-        ``workload.schema.json``, which is installed beside this module.
+        time is the kind of the segment; a wait of the thread is ``{ sync = true }``. A file with
+        the key ``launches`` has ``version = 2``; older versions of this package do not read it.
+        Editors can check files against ``workload.schema.json``, which is installed beside this
+        module.
 
         Parameters
         ----------
@@ -576,9 +592,9 @@ class Workload(NoArray, Tabular):
         """Return a pandas table with one row per segment; times are ticks, NA where not given.
 
         Columns: task (index), name, and the arguments of `Task`; segment (index), kind ("cpu",
-        "copy in", "copy out" or "kernel"), label (name of the segment), and the arguments of the
-        segments; tick. Names of several tasks (after, reads) are separated by commas. The notes and
-        the observed times are in ``frame.attrs``; paths are in `paths_frame`.
+        "copy in", "copy out", "kernel", "sync" or "dla"), label (name of the segment), and the
+        arguments of the segments; tick. Names of several tasks (after, reads) are separated by
+        commas. The notes and the observed times are in ``frame.attrs``; paths are in `paths_frame`.
         """
         frame = frame_of(self._table())
         frame.attrs["notes"] = list(self.notes)
@@ -1071,8 +1087,9 @@ class Workload(NoArray, Tabular):
     def _source(self, platform: Platform, *, triggers: bool = False) -> Source:
         """Facts that models rest on; ``triggers``: the model has tasks that others release."""
         instance(platform, Platform, "platform")
-        at = platform._at(self._tick)
-        source = Source(self.tasks, self._tick, self.kernel_times(at), at, self.assumptions)
+        at, explicit = platform._at(self._tick), self._explicit()
+        times = explicit.kernel_times(at)
+        source = Source(explicit.tasks, self._tick, times, at, self.assumptions)
         if not triggers:
             refuse_triggers(self.tasks)
         source.refuse_missing_engines()
@@ -1145,10 +1162,21 @@ def scaled_segment(
             or (profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()}),
             bytes=None if segment.bytes is None else scaled_up(segment.bytes, kernels, "bytes"),
         )
-    factor = cpu if isinstance(segment, CPU) else copies
-    if factor == _ONE:
+    if isinstance(segment, (CopyIn, CopyOut)):
+        return _scaled_copy(segment, cpu, copies)
+    if isinstance(segment, DLA):
+        return segment.replace(time=_scaled_time(segment, kernels))
+    if cpu == _ONE or isinstance(segment, Sync):
         return segment
-    return segment.replace(time=_scaled_time(segment, factor))
+    return segment.replace(time=_scaled_time(segment, cpu))
+
+
+def _scaled_copy(copy: CopyIn | CopyOut, cpu: Fraction, copies: Fraction) -> Segment:
+    if copies != _ONE:
+        copy = copy.replace(time=_scaled_time(copy, copies))
+    if copy.staged is None or cpu == _ONE:
+        return copy
+    return copy.replace(staged=scaled_up(copy.staged, cpu, "staged"))
 
 
 def _at_quantile(segment: Segment, share: Fraction) -> Segment:
