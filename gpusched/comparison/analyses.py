@@ -43,6 +43,7 @@ from gpusched.comparison.kernels_by_time import (
     in_turns,
     of_either,
 )
+from gpusched.comparison.machine_models import begins_and_ends_on_gpu
 from gpusched.comparison.released_tasks import (
     RELEASED,
     ReleasedTest,
@@ -772,6 +773,7 @@ def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., F
     def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         if not waits:
             _refuse_calls(models)
+            _refuse_work_around(models)
         view = _batches(models, request, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer, models.text)
@@ -788,6 +790,17 @@ def _refuse_calls(models: DerivedModels) -> None:
             raise ValueError(
                 f"{key}: got {models.text(cost)} for {task.name}, expected 0; a unit begins with "
                 "its calls, and the model has units of GPU work"
+            )
+
+
+def _refuse_work_around(models: DerivedModels) -> None:
+    """Raise ValueError for copies next to the unit of a job, which is all GPU work of the model."""
+    for task in models.gpu_users():
+        if not begins_and_ends_on_gpu(task):
+            raise ValueError(
+                f"{task.name}: got copies apart from the kernels, or by the CPU next to them, as "
+                "the first or last GPU work of a job, expected none; the model has units that "
+                "begin and end on the GPU"
             )
 
 

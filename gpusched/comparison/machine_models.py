@@ -38,7 +38,7 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.machine_run import NEVER, MachineModel
 
-__all__ = ["INSIDE", "MACHINE_WAYS", "gpu_sections", "machine_model"]
+__all__ = ["INSIDE", "MACHINE_WAYS", "begins_and_ends_on_gpu", "gpu_sections", "machine_model"]
 
 _STEPS = enumeration("simulate.machine_step")
 _KINDS = enumeration("simulate.machine_item_kind")
@@ -96,6 +96,20 @@ def _items(task: Task, times: Sequence[KernelTimes | None]) -> list[_Item]:
 def gpu_sections(task: Task) -> list[tuple[int, int]]:
     """The GPU segments of a job as ranges of its steps, as in `Workload.hosts`."""
     return _sections(_items(task, (None,) * len(task.segments)), lone=True)
+
+
+def begins_and_ends_on_gpu(task: Task) -> bool:
+    """Whether the unit of a job, if it has one, is all of it from its first operation on the GPU to
+    its last one, and no copy by a CPU around them."""
+    items = _items(task, (None,) * len(task.segments))
+    on_gpu = [i for i, item in enumerate(items) if item.kind != "cpu"]
+    return not on_gpu or _units(items) == [(on_gpu[0], on_gpu[-1] + 1)]
+
+
+def _units(items: Sequence[_Item]) -> list[tuple[int, int]]:
+    """The unit that a dispatcher runs, from the first section with a kernel to the last one."""
+    found = _sections(items, lone=False)
+    return [(found[0][0], found[-1][1])] if found else []
 
 
 def _sections(items: Sequence[_Item], *, lone: bool) -> list[tuple[int, int]]:
@@ -599,11 +613,11 @@ def _case(
 def _programs(case: _Case, way: str, *, lone: bool) -> list[_Program]:
     """The programs of all tasks; ``lone``: copies without a kernel are a section."""
     played, found = MACHINE_WAYS[way], []
-    serial = played.rule == "edf_serial"
     for task, items in zip(case.workload, _all_items(case), strict=True):
-        sections = _sections(items, lone=lone and not serial) if played.sections else []
-        if serial and sections:  # one job's GPU part at a time
-            sections = [(sections[0][0], sections[-1][1])]
+        if played.rule == "edf_serial":
+            sections = _units(items)
+        else:
+            sections = _sections(items, lone=lone) if played.sections else []
         found.append(_program(items, sections, task.launches, case.platform))
     return found
 
@@ -811,7 +825,7 @@ def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, .
         return (kind, time, 0, 1, 0, 0, 0, most)
     time = times.needed_block_time()
     if kernel.sms and most < sms:  # a measured time on fewer SMs is divided by the waves there
-        time = max(1, -(-times.on(most) // times.waves_on(most)))
+        time = max(1, math.ceil(times.block_on(most)))
     return (kind, time, 0, kernel.blocks, kernel.threads or 0, kernel.regs, kernel.smem, 0)
 
 

@@ -33,6 +33,7 @@ from gpusched.model.schedule import Schedule
 from gpusched.model.workload.segments import DLA, CopyIn, Kernel
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.pbs.edf import Edf
 from gpusched.simulate.machine_result import (
     BlockIntervals,
     ContextTurns,
@@ -165,8 +166,8 @@ def machine_choices(
         limits += ((f"order {order}", f"kernels are taken as on GPUs, not in the order {order!r}"),)
     if way == "stgm":
         limits += (("chosen SMs", "the SMs of the tasks were chosen, and others may do"),)
-    if way == "edf_serial" and answer is not None and isinstance(detail, HolisticBound):
-        behind = detail.terms[:, HOLISTIC_TERMS.index("behind")]
+    if way == "edf_serial" and answer is not None and isinstance(detail, (HolisticBound, Edf)):
+        behind = np.array(_behind_units(answer, detail), np.int64)
         arguments["tails"] = (behind * models.grain // answer.grain).tolist()
     if way == "edf_serial":
         limits += (("chosen order", "the order of GPU work was chosen, and others may do"),)
@@ -202,6 +203,17 @@ def _places(models: DerivedModels, way: str, verdict: Verdict) -> dict[str, Any]
         for name in models.workload.names
     ]
     return {"sms": [one or None for one in sets]}
+
+
+def _behind_units(answer: WorkloadAnswer, detail: HolisticBound | Edf) -> list[int]:
+    """For each task, how long before its deadline a unit is due, in the ticks of the answer."""
+    if isinstance(detail, HolisticBound):
+        found: list[int] = detail.terms[:, HOLISTIC_TERMS.index("behind")].tolist()
+        return found
+    units = zip(detail.tasks.offset.tolist(), detail.tasks.deadline.tolist(), strict=True)
+    due = {name: sum(unit) for name, unit in zip(detail.tasks.name, units, strict=True)}
+    ends = {task.name: (task.offset + task.deadline) * answer.grain for task in answer.workload}
+    return [ends[name] - due.get(name, ends[name]) for name in answer.workload.names]
 
 
 def _server(verdict: GedfVerdict, scale: Fraction) -> dict[str, Any]:

@@ -197,6 +197,8 @@ def margin(
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
     workload = grouped(workload, triggered)
+    if not isinstance(of, str):
+        raise TypeError(f"of: got {shown(of)}, expected 'all' or the name of a path")
     if of != "all" and workload.path(of).deadline is None:
         raise ValueError(f"of: got {shown(of)}, a path without a deadline, expected one with it")
     searched = SEARCH_BUDGET if budget is None else budget

@@ -240,3 +240,17 @@ def test_saved_and_shown(tmp_path: Path) -> None:
     assert option == "--green-contexts" and value.count("=") == len(found.changes)
     assert found.workload.names == w.names and found.way == "green_contexts"
     assert isinstance(found.margin.factor, Fraction)
+
+
+@pytest.mark.parametrize("way", ["mps_static", "green_contexts"])
+def test_parts_without_kernels_are_refused(way: str) -> None:
+    w = gs.Workload([gs.Task("a", 10, [gs.CPU(1)])])
+    with pytest.raises(ValueError, match="tasks: got none with kernels"):
+        gs.choose(w, gs.Platform("A30"), way)
+
+
+def test_a_gpu_that_is_smaller_than_a_partition_is_refused() -> None:
+    gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8, cc=(8, 0))
+    w = gs.Workload([gs.Task("a", 10, [gs.Kernel(1)])])
+    with pytest.raises(ValueError, match="gpu: got 2 SMs, expected 4, the least of a partition"):
+        gs.choose(w, gs.Platform(gpu), "mps_static")

@@ -223,6 +223,74 @@ def test_measured_times_limit_only_runs_that_share_sms() -> None:
     assert run.limits == () and run.schedulable is False
 
 
+def test_units_are_due_before_the_work_behind_them() -> None:
+    """At 4 both units wait: that of b is due at 8, that of a at 14."""
+    a = gs.Task("a", 15, [gs.CPU(4), kernel(3)], deadline=14)
+    b = gs.Task("b", 15, [gs.CPU(4), kernel(2), gs.CPU(7)])
+    p = gs.Platform(ONE, cpus=2, slowdown=None)
+    [row] = gs.compare(gs.Workload([a, b]), p, ways=["edf_serial"], progress=False)
+    assert row.conditional and row.answer is not None and row.run is not None
+    assert row.answer.response.tolist() == row.run.worst.tolist() == [9, 13]
+
+
+@pytest.mark.parametrize("seed", range(cases(60)))
+def test_units_by_deadlines_end_as_the_exact_test_says(seed: int) -> None:
+    """Units are due as long before the deadlines as CPU work behind them takes."""
+    rng = Random(seed)
+    tasks = []
+    for i in range(rng.choice((2, 3))):
+        parts: list[gs.Segment] = [gs.CPU(rng.randint(1, 4))] if rng.random() < 0.5 else []
+        parts += [gs.CopyIn(rng.randint(1, 2))] if rng.random() < 0.3 else []
+        parts += [kernel(rng.randint(1, 5))]
+        parts += [gs.CPU(1), kernel(rng.randint(1, 3))] if rng.random() < 0.4 else []
+        parts += [gs.CPU(rng.randint(1, 8))] if rng.random() < 0.6 else []
+        period = rng.choice((15, 20, 30))
+        tasks.append(gs.Task(f"t{i}", period, parts, offset=rng.choice((0, rng.randrange(9)))))
+    p = gs.Platform(ONE, cpus=3, slowdown=None)
+    [row] = gs.compare(gs.Workload(tasks), p, ways=["edf_serial"], progress=False)
+    if row.conditional:
+        assert row.answer is not None
+        assert row.run is not None
+        assert [c.premise for c in row.answer.conditions] == ["exact_times"]
+        assert row.run.worst.tolist() == row.answer.response.tolist()
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [
+        [gs.CopyIn(2, by="cpu"), kernel(4)],
+        [kernel(4), gs.CopyOut(2, by="cpu"), gs.CPU(1)],
+        [gs.CopyIn(2), gs.CPU(1), kernel(4)],
+        [kernel(4), gs.CPU(1), gs.CopyOut(2)],
+    ],
+)
+def test_copies_around_units_are_not_in_the_exact_test(segments: list[gs.Segment]) -> None:
+    """The unit of the dispatcher has copies by the CPU next to kernels, and no other copies.
+
+    Of the deadlines, only an exact test could say that they are kept.
+    """
+    w = gs.Workload([gs.Task("a", 30, segments, deadline=9), gs.Task("b", 10, [kernel(2)])])
+    for task in (w["a"], w["a"].replace(name="c", deadline=30, offset=10)):
+        [row] = gs.compare(
+            w.replace(tasks=[task, w["b"]]), gs.Platform(ONE, cpus=2, slowdown=None),
+            ways=["edf_serial"], progress=False,
+        )  # fmt: skip
+        assert row.verdict != "conditional"
+        assert row.answer is None or row.answer.method == "holistic"
+
+
+@pytest.mark.parametrize("way", ["mps", "mps_static", "green_contexts"])
+def test_measured_times_on_few_sms_are_those_of_the_run(way: str) -> None:
+    """3 blocks take 3 ticks on 1 SM; in 2 waves on 2 SMs a block would take 2 of them."""
+    gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
+    parts = {"mps": {"a": 50}, "mps_partitions": {"a": 1}, "green_contexts": {"a": 1}}
+    p = gs.Platform(gpu, slowdown=None, **parts)
+    w = gs.Workload([gs.Task("a", 20, [gs.Kernel(blocks=3, threads=1024, sms={1: 3})])])
+    answer, run = gs.analyze(w, p, way), gs.observe(w, p, way)
+    assert run.limits == ()
+    assert run.worst.tolist() == answer.response.tolist() == [3]
+
+
 def test_the_gpu_switches_between_processes_under_a_lock() -> None:
     w = gs.Workload(
         [

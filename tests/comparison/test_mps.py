@@ -131,6 +131,10 @@ def test_the_platform_keeps_shares():
         ({"a": 101}, r"mps\['a'\]: got 101"),
         ({"a": 1.5}, r"mps\['a'\]"),
         ({3: 50}, "mps: got 3"),
+        (5, "mps: got 5, expected a share by process"),
+        ("a=50", "mps: got 'a=50', expected a share by process"),
+        (["a"], "mps: got 'a', expected a pair of processes and a share"),
+        ([("a", 50), ("a", 25)], "mps: got 'a' twice"),
     ],
 )
 def test_shares_that_are_refused(shares, message):

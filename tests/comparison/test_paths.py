@@ -299,6 +299,8 @@ def test_the_margin_of_a_path() -> None:
     assert of.factor >= gs.margin(w, ORIN, "mpcp", triggered="one").factor  # type: ignore[operator]
     with pytest.raises(KeyError, match="paths: got 'x'"):
         gs.margin(w, ORIN, "one_stream", of="x")
+    with pytest.raises(TypeError, match="of: got 0, expected 'all' or the name of a path"):
+        gs.margin(w, ORIN, "one_stream", of=0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="triggered: got 'two', expected one of apart, one"):
         gs.analyze(w, ORIN, "mpcp", triggered="two")  # type: ignore[arg-type]
 

@@ -32,6 +32,7 @@ Choices where the rules leave one:
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -377,7 +378,7 @@ def shape_of(gpu: gs.GPU | None, times: KernelTimes, room: Room) -> tuple[Shape,
     assert time is not None
     if kernel.sms and most < sms:
         # A measured time on fewer SMs is divided by the waves there.
-        time = max(1, -(-times.on(most) // times.waves_on(most)))
+        time = max(1, math.ceil(times.block_on(most)))
     return Shape(kernel.blocks, tuple(row[:4]), row[4], times.resident), time
 
 

@@ -567,7 +567,11 @@ def _parts(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> Op
     unit = partition_unit(gpu.cc, together=together) if green else static_partition_unit(gpu.cc)
     if not unit:
         raise ValueError(f"gpu: got {gpu.name or 'a GPU'}, which has no static partitions of MPS")
+    if not green and gpu.sms < unit:
+        raise ValueError(f"gpu: got {gpu.sms} SMs, expected {unit}, the least of a partition")
     users = [task for task in models.workload if task.kernels]
+    if not users:
+        raise ValueError("tasks: got none with kernels, expected at least one for parts of the GPU")
     of_each = process_of_each(models.workload)
     key_of = {task.name: task.name if green else str(of_each[task.name]) for task in users}
     items, load = tuple(dict.fromkeys(key_of.values())), dict.fromkeys(key_of.values(), 0.0)

@@ -102,14 +102,7 @@ def _parts(
     """Keys and SMs of the parts of a GPU, each key in one of them, and the GPU."""
     if gpu is None:
         raise ValueError(f"{name}: got {shown(given)} without a GPU, expected one")
-    if not isinstance(given, Mapping) and not is_sequence(given):
-        raise TypeError(f"{name}: got {shown(given)}, expected SMs by {what}, as {{'camera': 8}}")
-    rows = (
-        list(given.items())
-        if isinstance(given, Mapping)
-        else [_pair(row, name, what) for row in given]
-    )
-    found = [(_keys(keys, name), sms) for keys, sms in rows]
+    found = [(_keys(keys, name), sms) for keys, sms in _rows(given, name, what, "SMs")]
     if not found:
         raise ValueError(f"{name}: got none, expected at least one, or None")
     seen: set[str] = set()
@@ -141,10 +134,21 @@ def parts_text(entries: Sequence[Entry]) -> str:
     return ", ".join(parts)
 
 
-def _pair(row: Any, name: str, what: str) -> tuple[Any, Any]:
+def _rows(given: Any, name: str, what: str, amount: str) -> list[tuple[Any, Any]]:
+    """Pairs of keys and amounts of a mapping, or of a list of pairs."""
+    if isinstance(given, Mapping):
+        return list(given.items())
+    if not is_sequence(given):
+        raise TypeError(
+            f"{name}: got {shown(given)}, expected {amount} by {what}, as {{'camera': 8}}"
+        )
+    return [_pair(row, name, what, amount) for row in given]
+
+
+def _pair(row: Any, name: str, what: str, amount: str) -> tuple[Any, Any]:
     if isinstance(row, str) or not is_sequence(row) or len(row := list(row)) != 2:
         plural = "tasks" if what == "task" else "processes"
-        raise TypeError(f"{name}: got {shown(row)}, expected a pair of {plural} and SMs")
+        raise TypeError(f"{name}: got {shown(row)}, expected a pair of {plural} and {amount}")
     keys, sms = row
     return keys, sms
 
@@ -629,12 +633,14 @@ def _instances(mig: Sequence[str], gpu: GPU | None) -> tuple[str, ...]:
 
 def _shares(mps: Any, gpu: GPU | None) -> tuple[tuple[str, Share], ...]:
     """Processes and their shares, by name."""
-    given = mps if isinstance(mps, Mapping) else dict(mps)
-    if not given:
+    rows = _rows(mps, "mps", "process", "a share")
+    if not rows:
         raise ValueError("mps: got no processes, expected at least one, or None")
-    found = []
-    for process, share in given.items():
+    found: list[tuple[str, Share]] = []
+    for process, share in rows:
         name = label(process, "mps")
+        if name in dict(found):
+            raise ValueError(f"mps: got {shown(name)} twice, expected each process once")
         found.append((name, share_of(share, f"mps[{shown(name)}]")))
         most = found[-1][1]
         if gpu is not None and not has_shares(gpu.cc) and most != 100:
