@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 from gpusched._support.arguments import instance, one_of
@@ -16,7 +17,12 @@ from gpusched._support.budget import (
     share_of,
     within_seconds,
 )
-from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
+from gpusched._support.growth_factors import (
+    factor_in_steps,
+    factor_text,
+    factors_beyond,
+    largest_factor,
+)
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
 from gpusched.analysis.holistic_answer import HolisticBound
@@ -42,7 +48,7 @@ from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, OptionValue, Way, label_of
 
-__all__ = ["Growth", "Margin", "growing_times", "grown", "margin"]
+__all__ = ["GrownModels", "Growth", "Margin", "growing_times", "grown", "margin"]
 
 
 @dataclass(frozen=True)
@@ -70,11 +76,11 @@ class Margin(Saved):
     what
         What grows: "all", "kernels", or the name of a task.
     factor
-        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest factor
-        that was tested below the first one that failed. None if no factor was accepted.
+        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest one of
+        those that were tested. None if no factor was accepted.
     failed
-        If ``exact``, None: every larger factor fails. Otherwise the smallest tested factor that
-        failed; None if no factor up to 64 failed.
+        If ``exact``, None: every larger factor fails. Otherwise the next larger factor that was
+        tested, which failed; None if no factor up to 64 failed.
     exact
         Whether the test is proven to be monotone (if it accepts a factor, it accepts every smaller
         one), and no seconds of a budget were spent.
@@ -182,8 +188,8 @@ def margin(
     Margin
         The factor is exact for mpcp, fmlp_plus, gpu_server, stgm, time_slices and gcaps, whose
         tests are monotone in every time; cores and SMs are then those chosen for the unscaled
-        workload. For the other ways, factors are tested in steps of 0.05, and in steps of 0.01
-        where they first fail.
+        workload. For the other ways, it is an accepted factor of which the next one, 1 % larger, is
+        not accepted.
 
     Raises
     ------
@@ -203,6 +209,30 @@ def margin(
     return Growth(workload, with_costs(platform, way), way, request, what, of=of).margin()
 
 
+class GrownModels:
+    """Models of a workload whose times are multiplied by a factor, kept for the last factor."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Any, ...] = ()
+        self._models: DerivedModels | None = None
+
+    def at(
+        self, workload: Workload, platform: Platform, what: str, factor: Fraction
+    ) -> DerivedModels:
+        """The models for a factor."""
+        asked = (workload, platform, what, factor)
+        if self._models is None or self._of != asked:
+            self.forget()
+            self._models, self._of = DerivedModels(grown(workload, what, factor), platform), asked
+        return self._models
+
+    def forget(self) -> None:
+        """Let go of the models."""
+        if self._models is not None:
+            self._models.forget()
+        self._models = None
+
+
 class Growth:
     """Test of a workload whose times are multiplied by a factor.
 
@@ -220,12 +250,15 @@ class Growth:
         conditional: bool = False,
         answer: WorkloadAnswer | None = None,
         of: str = "all",
+        models: GrownModels | None = None,
     ) -> None:
         """``conditional``: a factor that the test accepts under conditions only counts, too.
 
         ``of``: the path that has to be in time; "all": all tasks and paths.
 
         ``answer``: that for the workload itself, if it is known.
+
+        ``models``: those that tests of other ways use, too.
         """
         limits = as_budget(request.budget)
         stop = within_seconds(request.stop, limits.seconds)
@@ -235,10 +268,11 @@ class Growth:
         self._failed: list[Fraction] = []
         self._spent = False  # the time of a test
         self._times = growing_times(workload, what)
+        self._models = GrownModels() if models is None else models
         self._asked = (workload, platform, way, what)
         if answer is None:
-            models = DerivedModels(workload, platform)
-            answer = self._within(lambda asked: analyzed(models, way, asked), request)
+            given = DerivedModels(workload, platform)
+            answer = self._within(lambda asked: analyzed(given, way, asked), request)
         self._options = request.options if answer is None else answer.options
         self._conditional = conditional or (answer is not None and answer.conditional)
         self._under: dict[Fraction, bool] = {}  # factors accepted under conditions only
@@ -262,11 +296,7 @@ class Growth:
         workload, platform, way, what = self._asked
 
         def tested(asked: Request) -> WorkloadAnswer:
-            models = DerivedModels(grown(workload, what, factor), platform)
-            try:
-                return analyzed(models, way, asked)
-            finally:
-                models.forget()
+            return analyzed(self._models.at(workload, platform, what, factor), way, asked)
 
         if is_late(self._request.stop):
             self._spent = True
@@ -296,23 +326,33 @@ class Growth:
             self._spent = True
             return None
 
-    def margin(self) -> Margin:
-        """The largest factor that the test accepts; see `margin`."""
+    def margin(self, accepted: Fraction | None = None) -> Margin:
+        """The largest factor that the test accepts; see `margin`.
+
+        ``accepted``: a factor that is known to be accepted.
+        """
         _, _, way, what = self._asked
         if self._exact:
-            factor, failed = largest_factor(self.accepts, self._times, self._guess()), None
+            factor, failed = largest_factor(self.accepts, self._times, self.guess), None
             if self._spent:
                 failed = min(self._failed, default=None)
         else:
-            factor, failed = factor_in_steps(self.accepts)
+            factor, failed = factor_in_steps(self.accepts, accepted)
+        self._models.forget()
         exact = self._exact and not self._spent
         return Margin(
             way.name, {**self._options, **costs_of(way)}, what, factor, failed, exact, self.tested,
             factor is not None and self._under.get(factor, False), self._of,
         )  # fmt: skip
 
-    def _guess(self) -> Fraction | None:
-        """The breakdown factor of the tasks of the test; None without one.
+    def margin_above(self, factor: Fraction | None) -> Margin | None:
+        """The margin if the test accepts the next factor above a given one, otherwise None."""
+        above = factors_beyond(factor, self._times if self._exact else None)[0]
+        return self.margin(above) if self.accepts(above) else None
+
+    @cached_property
+    def guess(self) -> Fraction | None:
+        """The breakdown factor of the tasks of an exact test; None without one.
 
         It is the answer if their times are those of the workload. Times that were derived from
         these, with overheads or per wave of blocks, grow slightly differently.
@@ -320,6 +360,7 @@ class Growth:
         what, verdict = self._asked[-1], self._verdict
         if (
             verdict is None
+            or not self._exact
             or self._of != "all"
             or (what not in ("all", "kernels") and what not in verdict.hosts.name)
         ):
