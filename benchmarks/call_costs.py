@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -137,7 +138,8 @@ def calls(folder: Path) -> Iterator[tuple[str, Call]]:
         yield f"compare, {tasks} tasks", _bound(gs.compare, w, orin, until=20_000)
     ways = ["streams", "time_slices", "mpcp", "stgm", "pbs"]
     compared = gs.compare(small, orin, ways=ways, until=20_000)
-    yield "best", gs.compare(small, orin, ways=["mpcp", "time_slices"], until=20_000).best
+    few = gs.compare(small, orin, ways=["mpcp", "time_slices"], until=20_000)
+    yield "best", lambda: replace(few).best()  # of an object that has not found it yet
     yield "report", lambda: compared.save_report(folder / "report", margin=False)
     yield "margin of gcaps", _bound(gs.margin, small, orin, "gcaps")
     yield "analyze a network", _bound(gs.analyze, workload(3, 60), orin, "pbs")

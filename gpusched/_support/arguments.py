@@ -52,6 +52,8 @@ def int_array(value: Any, name: str) -> Int64Array:
     TypeError
         An entry that is not a number.
     """
+    if type(value) is int and -_LIMIT <= value < _LIMIT:
+        return np.array(value, np.int64)
     if isinstance(value, NoArray):
         raise TypeError(f"{name}: {value._refusal()}")
     if isinstance(value, np.ndarray) and _is_masked(value):
@@ -93,6 +95,8 @@ def int_array(value: Any, name: str) -> Int64Array:
 
 def at_least(array: Int64Array, least: int, name: str) -> None:
     """Raise a ``ValueError`` that names the first entry below ``least``."""
+    if array.ndim == 0 and array >= least:
+        return
     what = {0: "a non-negative number", 1: "a positive number"}.get(least, f"at least {least}")
     _refuse(array, lambda part: part < least, name, what)
 

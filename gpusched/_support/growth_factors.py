@@ -86,36 +86,69 @@ def _between(least: Fraction, most: Fraction) -> Fraction:
     return near if least < near <= most else middle
 
 
-def factor_in_steps(accepts: Callable[[Fraction], bool]) -> tuple[Fraction | None, Fraction | None]:
-    """The largest accepted factor below the first one that failed, and that one.
+def factor_in_steps(
+    accepts: Callable[[Fraction], bool], accepted: Fraction | None = None
+) -> tuple[Fraction | None, Fraction | None]:
+    """An accepted factor, and the next step, at most 1 % or 0.01 larger, which failed.
 
-    Factors are tested in steps of 0.05 from 1 on, up to 64, and in steps of 0.01 where they first
-    fail; downwards if 1 fails.
+    The factors are steps of 5 % from 1 on, up to 64, then steps of 1 % up to the one that failed,
+    all in multiples of 0.01; downwards if 1 fails. Not all are tested: distances double, and are
+    halved after a failure. ``accepted``: a factor that is known to be accepted, from which to go on
+    upwards, up to 64 times as far.
     """
-    if accepts(_ONE):
-        good, bad = _ONE, None
-        while bad is None and good < _MOST:
-            up = max(good + _STEP, good * _GROWTH // _STEP * _STEP)
-            good, bad = (up, None) if accepts(up) else (good, up)
-        if bad is None:
-            return good, None
+    if accepted is not None or accepts(_ONE):
+        up = _steps_up(_ONE if accepted is None else accepted)
+        at = _last(accepts, up)
+        if at == len(up) - 1:
+            return up[at], None
+        good, bad = up[at], up[at + 1]
     else:
-        good, bad = _ONE, _ONE
-        while not accepts(good := min(bad - _STEP, bad / _GROWTH // _STEP * _STEP)):
-            bad = good
-            if bad <= _STEP:
-                return None, bad
-    while good + _STEP < bad and accepts(good + _STEP):
-        good += _STEP
-    return good, min(bad, good + _STEP)
+        down = _steps_down()
+        at = _last(lambda factor: not accepts(factor), down)
+        if at == len(down) - 1:
+            return None, down[at]
+        good, bad = down[at + 1], down[at]
+    step = max(good // 1, 1) * _STEP
+    fine = [good + i * step for i in range(-((good - bad) // step))]
+    at = _last(accepts, fine)
+    return fine[at], fine[at + 1] if at + 1 < len(fine) else bad
+
+
+def _last(holds: Callable[[Fraction], bool], factors: list[Fraction]) -> int:
+    """Index of a factor that holds, the last one or before one that does not; the first holds."""
+    good, bad, distance = 0, len(factors), 1
+    while good + 1 < bad:
+        at = min(good + distance, bad - 1 if bad == len(factors) else (good + bad) // 2)
+        if holds(factors[at]):
+            good, distance = at, 2 * distance
+        else:
+            bad, distance = at, len(factors)
+    return good
+
+
+def _steps_up(factor: Fraction) -> list[Fraction]:
+    """Steps of 5 % from a factor on, up to the first that is at least 64 times as large."""
+    steps = [factor]
+    while steps[-1] < _MOST * factor:
+        steps.append(max(steps[-1] + _STEP, steps[-1] * _GROWTH // _STEP * _STEP))
+    return steps
+
+
+def _steps_down() -> list[Fraction]:
+    """Steps of 5 % from 1 on down to 0.01."""
+    steps = [_ONE]
+    while steps[-1] > _STEP:
+        steps.append(min(steps[-1] - _STEP, steps[-1] / _GROWTH // _STEP * _STEP))
+    return steps
 
 
 def factors_beyond(factor: Fraction | None, times: list[int] | None = None) -> list[Fraction]:
     """Factors one of which a test must accept for its largest factor to exceed a given one.
 
-    With ``times``, also the least factor that `largest_factor` tells from the given one. The others
-    are for `factor_in_steps`: the next one in its last step of 0.05, and the next such step. One of
-    them is a necessary condition from 1 on; below 1, the first is a likely one.
+    With ``times``, first the least factor that `largest_factor` tells from the given one. The
+    others are for `factor_in_steps`: the next one in its last step of 5 %, and the next such step.
+    For a monotone test, one of them is a necessary condition from 1 on; below 1, the first is a
+    likely one.
     """
     if factor is None:
         return [_ONE, _STEP]

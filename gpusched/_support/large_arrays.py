@@ -79,6 +79,8 @@ def spread(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """
     if array.shape == shape and array.flags.c_contiguous:
         return array
+    if array.ndim == 0 and math.prod(shape) <= PIECE:
+        return np.full(shape, array)
     wide = np.broadcast_to(array, shape)
     return np.ascontiguousarray(wide) if wide.size <= PIECE else copied(wide, wide.dtype)
 

@@ -214,16 +214,16 @@ def verdict_of(
     `perf_counter` at the start of the call.
     """
     code, response, terms, failed = answer[:4]
-    parts = {name: np.ascontiguousarray(terms[..., i]) for i, name in enumerate(TERMS)}
-    code = np.asarray(code, np.int64)
     one = not hosts.is_stack
+    code = np.asarray(code, np.int64)
+    parts = np.ascontiguousarray(np.moveaxis(terms[0] if one else terms, -1, 0))
     return Verdict(
         hosts=hosts,
         way=_whole(way if server is None else way.replace(server=server[0] if one else server)),
         cpus=cpus,
         sms=sms,
         accepted=bool(code[0] == 1) if one else code == 1,
-        terms={name: part[0] for name, part in parts.items()} if one else parts,
+        terms=dict(zip(TERMS, parts, strict=True)),
         rounds=None if rounds is None else int(rounds[0]) if one else rounds,
         spent=bool(code[0] == -1) if one else code == -1,
         _computed=response[0] if one else response,
@@ -270,7 +270,8 @@ def _ticks(way: Way, name: str) -> int:
 
 def _whole(way: Way) -> Way:
     """The way with the values of all options of its test."""
-    return way.replace(**{o.name: getattr(way, o.name) for o in methods()[way.name].options})
+    options = [o.name for o in methods()[way.name].options if o.name not in way.given]
+    return way.replace(**{name: getattr(way, name) for name in options}) if options else way
 
 
 def _has_server(way: Way) -> bool:
@@ -280,9 +281,9 @@ def _has_server(way: Way) -> bool:
 def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
     """Each task's core, with an axis for the sets, and the number of cores."""
     cores = np.atleast_2d(hosts.core)
-    nowhere = np.argwhere((cores < 0) & hosts.is_task)
-    if len(nowhere):
-        at = nowhere[0][0 if hosts.is_stack else 1 :].tolist()
+    nowhere = (cores < 0) & hosts.is_task
+    if nowhere.any():
+        at = np.argwhere(nowhere)[0][0 if hosts.is_stack else 1 :].tolist()
         raise ValueError(
             f"core{at}: got none, expected a core (give core=, or use partition or stgm_allocate)"
         )

@@ -137,13 +137,10 @@ def closest_of(tried: Sequence[Tried]) -> tuple[Tried, Margin] | None:
             growth = Growth(
                 each.workload, each.platform, each.way, each.quick, "all", conditional=True
             )
-            if best is not None and best[1].factor is not None:
-                if not growth.accepts(best[1].factor):
-                    continue
-            found = growth.margin()
+            found = growth.margin() if best is None else growth.margin_above(best[1].factor)
         except (ValueError, OverflowError):
             continue
-        if found.factor and (best is None or found.factor > (best[1].factor or 0)):
+        if found and found.factor and (best is None or found.factor > (best[1].factor or 0)):
             best = each, found
     return best
 

@@ -39,7 +39,7 @@ from gpusched.comparison.analyses import (
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.hyperperiods import rate_notes
-from gpusched.comparison.margins import Margin
+from gpusched.comparison.margins import GrownModels, Margin
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row, row_of, row_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
@@ -108,6 +108,7 @@ class Comparison(Tabular, Saved, Frozen):
     rows: tuple[Row, ...]
     impossible: tuple[str, ...]
     seconds: float = field(compare=False)
+    _best: ClassVar[Margin | None] = None  # of an object, once it is found
 
     def _fields(self) -> dict[str, Any]:
         return {
@@ -201,9 +202,9 @@ class Comparison(Tabular, Saved, Frozen):
         """Find the best way of sharing the GPU, and how much all times can grow under it.
 
         Returns the `Margin` with the largest ``factor`` among the rows that guarantee all deadlines
-        (the first of several), or else among those that do so under conditions; None if no row
-        does. Each of these rows is analysed for some tens of scaled workloads, or fewer if its test
-        rejects the largest factor found so far.
+        (of several, one that is exact if there is one), or else among those that do so under
+        conditions; None if no row does. Rows are analysed for some tens of scaled workloads, most
+        of them for one: their test rejects the next factor above the largest found so far.
 
         ``deploy``: only rows that ask for no more than this level of ``gs.deployable``: "code",
         "root" or "patch". ``progress`` is a callable (done, total), in rows, or a bool that turns a
@@ -213,17 +214,23 @@ class Comparison(Tabular, Saved, Frozen):
         rows = self.rows
         if deploy is not None:
             rows = tuple(row for row in rows if within_level(row.deploy, deploy))
+        elif self._best is not None:  # found before: for a report
+            return self._best
         good = [row for row in rows if row.schedulable is True]
         good = good or [row for row in rows if row.conditional]
+        models = GrownModels()
+        growths = [row.growth(models=models) for row in good]
+        growths.sort(key=lambda growth: -(growth.guess or 0))
         best: Margin | None = None
         with reporter(progress, len(good), "margin", delay=1.0) as report:
-            for done, row in enumerate(good, 1):
-                growth = row.growth()
-                if best is None or best.factor is None or growth.accepts(best.factor):
-                    found = growth.margin()
-                    if best is None or (found.factor or 0) > (best.factor or 0):
-                        best = found
+            for done, growth in enumerate(growths, 1):
+                found = growth.margin() if best is None else growth.margin_above(best.factor)
+                if best is None or (found and (found.factor or 0) > (best.factor or 0)):
+                    best = found
                 report(done)
+        models.forget()
+        if deploy is None:
+            object.__setattr__(self, "_best", best)
         return best
 
     def advice(self) -> Advice | None:

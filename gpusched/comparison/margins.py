@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 from gpusched._support.arguments import instance, one_of
@@ -16,7 +17,12 @@ from gpusched._support.budget import (
     share_of,
     within_seconds,
 )
-from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
+from gpusched._support.growth_factors import (
+    factor_in_steps,
+    factor_text,
+    factors_beyond,
+    largest_factor,
+)
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
 from gpusched.analysis.holistic_answer import HolisticBound
@@ -42,7 +48,16 @@ from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, OptionValue, Way, label_of
 
-__all__ = ["Growth", "Margin", "Settle", "growing_times", "grown", "margin", "settled_answer"]
+__all__ = [
+    "GrownModels",
+    "Growth",
+    "Margin",
+    "Settle",
+    "growing_times",
+    "grown",
+    "margin",
+    "settled_answer",
+]
 
 Settle = Callable[[WorkloadAnswer], Workload]
 """The workload of an answer with values that are chosen by this answer."""
@@ -73,11 +88,11 @@ class Margin(Saved):
     what
         What grows: "all", "kernels", or the name of a task.
     factor
-        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest factor
-        that was tested below the first one that failed. None if no factor was accepted.
+        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest one of
+        those that were tested. None if no factor was accepted.
     failed
-        If ``exact``, None: every larger factor fails. Otherwise the smallest tested factor that
-        failed; None if no factor up to 64 failed.
+        If ``exact``, None: every larger factor fails. Otherwise the next larger factor that was
+        tested, which failed; None if no factor up to 64 failed.
     exact
         Whether the test is proven to be monotone (if it accepts a factor, it accepts every smaller
         one), and no seconds of a budget were spent.
@@ -185,8 +200,8 @@ def margin(
     Margin
         The factor is exact for mpcp, fmlp_plus, gpu_server, stgm, time_slices and gcaps, whose
         tests are monotone in every time; cores and SMs are then those chosen for the unscaled
-        workload. For the other ways, factors are tested in steps of 0.05, and in steps of 0.01
-        where they first fail.
+        workload. For the other ways, it is an accepted factor of which the next one, 1 % larger, is
+        not accepted.
 
     Raises
     ------
@@ -208,6 +223,30 @@ def margin(
     return Growth(workload, with_costs(platform, way), way, request, what, of=of).margin()
 
 
+class GrownModels:
+    """Models of a workload whose times are multiplied by a factor, kept for the last factor."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Any, ...] = ()
+        self._models: DerivedModels | None = None
+
+    def at(
+        self, workload: Workload, platform: Platform, what: str, factor: Fraction
+    ) -> DerivedModels:
+        """The models for a factor."""
+        asked = (workload, platform, what, factor)
+        if self._models is None or self._of != asked:
+            self.forget()
+            self._models, self._of = DerivedModels(grown(workload, what, factor), platform), asked
+        return self._models
+
+    def forget(self) -> None:
+        """Let go of the models."""
+        if self._models is not None:
+            self._models.forget()
+        self._models = None
+
+
 class Growth:
     """Test of a workload whose times are multiplied by a factor.
 
@@ -226,6 +265,7 @@ class Growth:
         answer: WorkloadAnswer | None = None,
         of: str = "all",
         settle: Settle | None = None,
+        models: GrownModels | None = None,
     ) -> None:
         """``conditional``: a factor that the test accepts under conditions only counts, too.
 
@@ -234,6 +274,8 @@ class Growth:
         ``settle`` chooses values anew for each factor that is not accepted without.
 
         ``answer``: that for the workload itself, if it is known.
+
+        ``models``: those that tests of other ways use, too.
         """
         limits = as_budget(request.budget)
         stop = within_seconds(request.stop, limits.seconds)
@@ -245,10 +287,11 @@ class Growth:
         self._failed: list[Fraction] = []
         self._spent = False  # the time of a test
         self._times = growing_times(workload, what)
+        self._models = GrownModels() if models is None else models
         self._asked = (workload, platform, way, what)
         if answer is None:
-            models = DerivedModels(workload, platform)
-            answer = self._within(lambda asked: analyzed(models, way, asked), request)
+            given = DerivedModels(workload, platform)
+            answer = self._within(lambda asked: analyzed(given, way, asked), request)
         self._options = request.options if answer is None else answer.options
         self._conditional = conditional or (answer is not None and answer.conditional)
         self._most, self._under = Fraction(0), False  # accepted; whether under conditions only
@@ -272,9 +315,8 @@ class Growth:
         workload, platform, way, what = self._asked
 
         def tested(asked: Request) -> WorkloadAnswer:
-            return settled_answer(
-                grown(workload, what, factor), platform, way, asked, self._holds, self._settle
-            )
+            models = self._models.at(workload, platform, what, factor)
+            return settled_answer(models, way, asked, self._holds, self._settle)
 
         if is_late(self._request.stop):
             self._spent = True
@@ -308,23 +350,33 @@ class Growth:
             self._spent = True
             return None
 
-    def margin(self) -> Margin:
-        """The largest factor that the test accepts; see `margin`."""
+    def margin(self, accepted: Fraction | None = None) -> Margin:
+        """The largest factor that the test accepts; see `margin`.
+
+        ``accepted``: a factor that is known to be accepted.
+        """
         _, _, way, what = self._asked
         if self._exact:
-            factor, failed = largest_factor(self.accepts, self._times, self._guess()), None
+            factor, failed = largest_factor(self.accepts, self._times, self.guess), None
             if self._spent:
                 failed = min(self._failed, default=None)
         else:
-            factor, failed = factor_in_steps(self.accepts)
+            factor, failed = factor_in_steps(self.accepts, accepted)
+        self._models.forget()
         exact = self._exact and not self._spent
         return Margin(
             way.name, {**self._options, **costs_of(way)}, what, factor, failed, exact, self.tested,
             factor is not None and self._under, self._of,
         )  # fmt: skip
 
-    def _guess(self) -> Fraction | None:
-        """The breakdown factor of the tasks of the test; None without one.
+    def margin_above(self, factor: Fraction | None) -> Margin | None:
+        """The margin if the test accepts the next factor above a given one, otherwise None."""
+        above = factors_beyond(factor, self._times if self._exact else None)[0]
+        return self.margin(above) if self.accepts(above) else None
+
+    @cached_property
+    def guess(self) -> Fraction | None:
+        """The breakdown factor of the tasks of an exact test; None without one.
 
         It is the answer if their times are those of the workload. Times that were derived from
         these, with overheads or per wave of blocks, grow slightly differently.
@@ -332,6 +384,7 @@ class Growth:
         what, verdict = self._asked[-1], self._verdict
         if (
             verdict is None
+            or not self._exact
             or self._of != "all"
             or (what not in ("all", "kernels") and what not in verdict.hosts.name)
         ):
@@ -356,23 +409,21 @@ class Growth:
 
 
 def settled_answer(
-    workload: Workload,
-    platform: Platform,
+    models: DerivedModels,
     way: Way,
     request: Request,
     holds: Callable[[WorkloadAnswer], bool],
     settle: Settle | None,
 ) -> WorkloadAnswer:
     """The answer for a workload or, where it does not hold, for the one that is settled by it."""
-    while True:
-        models = DerivedModels(workload, platform)
-        try:
-            answer = analyzed(models, way, request)
-        finally:
-            models.forget()
-        if settle is None or holds(answer) or (other := settle(answer)) == workload:
-            return answer
-        workload, settle = other, None
+    answer = analyzed(models, way, request)
+    if settle is None or holds(answer) or (other := settle(answer)) == models.given.workload:
+        return answer
+    settled = DerivedModels(other, models.given.platform)
+    try:
+        return analyzed(settled, way, request)
+    finally:
+        settled.forget()
 
 
 def growing_times(workload: Workload, what: object) -> list[int]:

@@ -11,7 +11,7 @@ from gpusched._support.budget import Budget, spent
 from gpusched._support.saved import Frozen
 from gpusched.comparison.analyses import Request, with_costs
 from gpusched.comparison.derived_models import Gaps
-from gpusched.comparison.margins import Growth, Margin
+from gpusched.comparison.margins import GrownModels, Growth, Margin
 from gpusched.comparison.saved_values import FieldValues, within
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
@@ -215,10 +215,12 @@ class Row(Frozen):
             return answer.why()
         return "; ".join(filter(None, dict.fromkeys((self.why_no_answer, seen))))
 
-    def growth(self, what: str = "all") -> Growth:
+    def growth(self, what: str = "all", models: GrownModels | None = None) -> Growth:
         """The test as a function of the factor by which times grow."""
         request = Request(self.options, self.gaps, self.budget)
-        return Growth(self.workload, self.platform, self.way, request, what, answer=self.answer)
+        return Growth(
+            self.workload, self.platform, self.way, request, what, answer=self.answer, models=models
+        )
 
     def margin(self, what: str = "all") -> Margin:
         """Factor by which times can grow while the test accepts; see ``gs.margin``."""

@@ -119,6 +119,7 @@ def spread_segments(
             f"segments{list(at)}: got {segments[at]}, expected at most {width}, as cpu has room "
             f"for {width + 1} CPU segments"
         )
+    full_rows = bool((segments == width).all() and is_task.all())
     for key in JOB_FIELDS:
         given = arrays[key]
         explicit = given.ndim > 0
@@ -143,6 +144,9 @@ def spread_segments(
             raise ValueError(
                 f"{key}: got shape {arrays[key].shape}, expected {wanted}{more}"
             ) from None
+        arrays[key] = full
+        if full_rows:  # nothing is beyond a task's last segment
+            continue
         used = full.any(axis=-1) if key == "kernel" else full != 0
         used &= is_task[..., None]
         count = segments + 1 if key == "cpu" else segments
@@ -158,7 +162,6 @@ def spread_segments(
                 "segments"
             )
         full[beyond] = 0
-        arrays[key] = full
 
 
 def check_kernels(kernel: Int64Array) -> None:
@@ -176,11 +179,11 @@ def check_kernels(kernel: Int64Array) -> None:
 def check_jobs(arrays: dict[str, Int64Array], is_task: BoolArray) -> None:
     """Refuse jobs without work, and times whose sum would overflow."""
     parts = (arrays["cpu"], arrays["copy_in"], arrays["kernel"][..., 0], arrays["copy_out"])
-    idle = is_task & ~np.logical_or.reduce([part.any(axis=-1) for part in parts])
+    work = np.asarray(sum(part.sum(axis=-1, dtype=np.float64) for part in parts))
+    idle = is_task & (work == 0)  # no time is negative
     if idle.any():
         raise ValueError(f"cpu{list(_first(idle))}: got a job of no time, expected some work")
-    total = np.cumsum(sum(part.sum(axis=-1, dtype=np.float64) for part in parts), axis=-1)
-    long = np.asarray(total >= 2.0**60)
+    long = np.asarray(np.cumsum(work, axis=-1) >= 2.0**60)
     if long.any():
         at = list(_first(long))
         raise OverflowError(f"cpu{at}: got jobs of 2**60 ticks or more in all, expected less")
@@ -201,9 +204,7 @@ def deadline_ranks(deadline: Int64Array, is_task: BoolArray | None = None) -> In
     """Deadline-monotonic priorities, ties by index; 0 in unused rows."""
     keys = deadline if is_task is None else np.where(is_task, deadline, _LATEST)
     order = np.argsort(keys, axis=-1, kind="stable")
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(order.shape[-1])[(None,) * (order.ndim - 1)], axis=-1)
-    found: Int64Array = ranks.astype(np.int64, copy=False)
+    found: Int64Array = np.argsort(order, axis=-1).astype(np.int64, copy=False)
     if is_task is not None:
         found[~is_task] = 0
     return found

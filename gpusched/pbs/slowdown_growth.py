@@ -59,11 +59,10 @@ class SlowdownMargin:
     tasks, table, idling
         The arguments of the call.
     factor
-        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest factor
-        that was tested below the first one that failed. None if no factor was accepted, not even
-        0, and if ``unlimited``.
+        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest one of
+        those that were tested. None if no factor was accepted, not even 0, and if ``unlimited``.
     failed
-        The smallest tested factor above ``factor`` that failed; None if ``exact``.
+        The next larger factor that was tested, which failed; None if ``exact``.
     limit
         No larger factor is accepted, not even if the GPU may wait although work is ready. None if
         that is unknown or there is no such limit.
@@ -280,9 +279,9 @@ def margin(
     -------
     SlowdownMargin
         With ``idling``, the factor is exact if no search is undecided and the table has at most
-        65,536 distinct excess times. Otherwise factors up to 64 are tested in steps of 0.05, and in
-        steps of 0.01 where they first fail. Without ``idling``, no factor is tested that exceeds
-        the exact factor with idling, which is ``limit``.
+        65,536 distinct excess times. Otherwise it is an accepted factor up to 64 of which the next
+        one, 1 % larger (0.01 below 2), is not accepted. Without ``idling``, no factor is tested
+        that exceeds the exact factor with idling, which is ``limit``.
 
     Raises
     ------

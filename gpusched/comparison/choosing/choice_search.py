@@ -18,9 +18,10 @@ from typing import Literal
 
 from gpusched._support.budget import BudgetSpent, raise_if_stopped
 from gpusched._support.growth_factors import factors_beyond
-from gpusched.comparison.analyses import Request
+from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.choosing.offset_choice import OffsetChoice
 from gpusched.comparison.choosing.open_values import OpenValue, Value
+from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import (
     Growth,
     Margin,
@@ -279,7 +280,9 @@ class ChoiceSearch:
             return answer, most
         offsets = self._offsets.offsets(free.grown)
         workload = self._offsets.applied(offsets, answer.workload)
-        answer = settled_answer(workload, platform, self._way, self._request, bool, None)
+        models = DerivedModels(workload, platform)
+        answer = analyzed(models, self._way, self._request)
+        models.forget()
         margin = growth(answer, None).margin()
         self._sure = self._sure and margin.factor == most.factor
         return answer, margin
@@ -312,12 +315,14 @@ class ChoiceSearch:
             return answer.accepted and self._aim != "paths"
 
         settle = None if self._offsets is None else self._settled
-        asked = (workload, platform, self._way, self._request, holds, settle)
+        models = DerivedModels(workload, platform)
         try:
-            return settled_answer(*asked)
+            return settled_answer(models, self._way, self._request, holds, settle)
         except (ValueError, OverflowError) as error:
             self.refused = self.refused or str(error)
             return None
+        finally:
+            models.forget()
 
 
 def _rank_of(answer: WorkloadAnswer) -> int:

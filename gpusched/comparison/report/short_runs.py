@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpusched.analysis.holistic_answer import HolisticBound
-from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.analyses import Allocation, Request
+from gpusched.comparison.analyses import Request
 from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row
@@ -57,12 +55,10 @@ def short_runs(rows: Sequence[Row], workload: Workload) -> list[ShortRun]:
     for row in rows:
         if row.run is None:
             continue
-        detail = None if row.answer is None else row.answer.detail
-        kept = Allocation.of(detail) if isinstance(detail, (Verdict, HolisticBound)) else None
         timeline = blocks <= _MOST_BLOCKS or has_whole_kernels(row.way.name)
         watch = Watch(until, timeline)
         try:
-            asked = Request(row.options, budget=row.budget, allocation=kept)
+            asked = Request(row.options, budget=row.budget, answer=row.answer)
             made = models.setdefault(id(row.platform), DerivedModels(workload, row.platform))
             run = observed(made, row.way, asked, watch)
             found.append(ShortRun(row.label, run, ""))
