@@ -112,6 +112,7 @@ ARGUMENTS: dict[str, Any] = {
     "before_begin": np.array([0, 0, 0]),
     "before": np.array([], np.int64),
     "best": np.array([1, 0]),
+    "waits": np.array([[[0, 1, 0, 0], [1, 0, 0, 0]]]),
     "windows": True,
     "parts": 2,
     "rule": 1,

@@ -95,9 +95,7 @@ def needs_answer(models: DerivedModels, way: str) -> bool:
     if way in _CHOOSING:
         return True
     partitioned = MACHINE_WAYS[way].cpu == "partitioned"
-    open_cores = partitioned and not models.has_cores() and models.platform.cpus > 1
-    released = any(task.after for task in models.workload)
-    return open_cores and (as_way(way).placed or released or not cpu_side(models).core)
+    return partitioned and not models.has_cores() and models.platform.cpus > 1
 
 
 def machine_choices(

@@ -19,8 +19,8 @@ def rows_of(tasks: BatchTasks) -> KernelTasks:
 
 
 def precedence_of(tasks: BatchTasks) -> Int64Array | None:
-    """The precedence between the rows as the core takes it: of chains a mask per set, of a graph
-    the masks of the rows that each row needs, (1, n); None for tasks."""
+    """The precedence between the rows as the core takes it: of chains a mask per set, (N, 1), of
+    a graph the masks of the rows that each row needs, (1, n); None for tasks."""
     if isinstance(tasks, KernelTasks):
         return None
-    return tasks._chained() if isinstance(tasks, KernelChains) else tasks._precedence()
+    return tasks._chained()[:, None] if isinstance(tasks, KernelChains) else tasks._precedence()

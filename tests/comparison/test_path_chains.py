@@ -164,7 +164,7 @@ def test_traces_have_a_lane_for_each_path(tmp_path: Path) -> None:
     assert set(lanes.values()) == {
         "obstacle to brake: reaction 252ms of 500ms",
         "traffic light to brake: age 222ms of 300ms",
-        "cloud to objects: latency 54.7ms of 100ms",
+        "cloud to objects: latency 59.7ms of 100ms",
     }
     shown = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) in lanes]
     first = [e for e in shown if lanes[e["pid"], e["tid"]].startswith("obstacle")]

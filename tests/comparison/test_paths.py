@@ -142,11 +142,16 @@ def test_gcaps_takes_tasks_that_release_each_other() -> None:
             gs.analyze(lidar(), ORIN.replace(context_switch=0), "gcaps", mode=mode, variant="paper")
 
 
-def test_a_recipe_is_for_groups_in_one_thread() -> None:
-    with pytest.raises(ValueError, match=r"detector: got a task that others .* triggered=.one"):
-        gs.recipe(gs.analyze(lidar(), ORIN, "one_stream"))
+def test_recipes_for_tasks_that_others_release() -> None:
+    assert "prediction" in str(gs.recipe(gs.analyze(lidar(), ORIN, "one_stream")))
     found = gs.recipe(gs.analyze(lidar(), ORIN, "one_stream", triggered="one"))
     assert "lidar to prediction" in str(found)
+    kernel = gs.Kernel("5ms", blocks=8, threads=256)
+    w = gs.Workload([gs.Task("a", "50ms", [kernel]), gs.Task("b", None, [kernel], after="a")])
+    plan = gs.analyze(w, ORIN.replace(launch_latency="10us"), "pbs")
+    assert plan.accepted
+    with pytest.raises(ValueError, match=r"b: got a task that others .* under a plan; triggered="):
+        gs.recipe(plan)
 
 
 def test_an_endoscope() -> None:

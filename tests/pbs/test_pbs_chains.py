@@ -240,7 +240,7 @@ def test_the_graph_has_no_chains() -> None:
 def test_core_refuses_other_chains(chained: list[int], message: str) -> None:
     table = gs.BatchTable.from_dict(LANE, ALONE)
     arrays = arrays_of(LANE, table)
-    given = np.array(chained, np.int64)
+    given = np.array(chained, np.int64)[:, None]
     with pytest.raises(ValueError, match=message):
         _core.pbs_edf(*arrays, parallel=False, bytes=0, seconds=0.0, stop=None, precedence=given)
 

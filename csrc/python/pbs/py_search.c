@@ -77,7 +77,7 @@ GS_PYTHON_SIGNATURE(
     "length N and, for a stack of one, (start, end, batch) or None, the proof or\n"
     "None, and F or None, else None thrice. skip: stages left out,\n"
     "GS_PBS_SEARCH_SKIP_*. precedence: of chains, the mask of the rows that the next\n"
-    "row follows in the same job, int64 (N,); else the masks of the rows that each\n"
+    "row follows in the same job, int64 (N, 1); else the masks of the rows that each\n"
     "row needs (gs_periodic_tasks_t), int64 (N, n).");
 
 static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

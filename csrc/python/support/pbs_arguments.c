@@ -43,19 +43,9 @@ bool gs_python_problem_init(gs_python_problem_t *self, PyObject *period, PyObjec
     return true;
 }
 
-static bool read_needs(gs_python_problem_t *self, PyObject *needs)
+/* The chains: one mask of rows per set. */
+static bool check_chains(const gs_python_problem_t *self)
 {
-    self->needs = gs_python_int64(needs, "precedence", 2);
-    return self->needs != NULL && gs_python_length(self->needs, "precedence", 0, self->sets) &&
-           gs_python_length(self->needs, "precedence", 1, self->n);
-}
-
-static bool read_chains(gs_python_problem_t *self, PyObject *chained)
-{
-    self->chained = gs_python_int64(chained, "precedence", 1);
-    if (self->chained == NULL || !gs_python_length(self->chained, "precedence", 0, self->sets)) {
-        return false;
-    }
     for (npy_intp set = 0; set < self->sets; set++) {
         int64_t mask = gs_python_i64(self->chained)[set];
         if (mask < 0 || mask > UINT32_MAX) {
@@ -72,8 +62,11 @@ bool gs_python_problem_precedence(gs_python_problem_t *self, PyObject *precedenc
     if (precedence == Py_None) {
         return true;
     }
-    bool of_rows = PyArray_Check(precedence) && PyArray_NDIM((PyArrayObject *)precedence) == 2;
-    return of_rows ? read_needs(self, precedence) : read_chains(self, precedence);
+    PyArrayObject *read = gs_python_int64(precedence, "precedence", 2);
+    bool of_chains = read != NULL && PyArray_DIM(read, 1) == 1;
+    *(of_chains ? &self->chained : &self->needs) = read;
+    return read != NULL && gs_python_length(read, "precedence", 0, self->sets) &&
+           (of_chains ? check_chains(self) : gs_python_length(read, "precedence", 1, self->n));
 }
 
 void gs_python_problem_free(gs_python_problem_t *self)

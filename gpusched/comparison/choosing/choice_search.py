@@ -288,7 +288,7 @@ class ChoiceSearch:
         return answer, margin
 
     def _lengths(self, answer: WorkloadAnswer) -> tuple[Fraction, ...]:
-        """What is least with the aim "paths": the shares of deadlines, or the bound of a path."""
+        """Numbers that are least with the aim "paths": shares of deadlines, or a path's bound."""
         if self._of != "all":
             bound = answer.path(self._of).bound
             return Fraction(bound is None), Fraction(bound or 0)

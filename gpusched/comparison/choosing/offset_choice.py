@@ -184,7 +184,7 @@ class OffsetChoice:
         }
 
     def _key_of(self, paths: Sequence[PathAnswer]) -> Callable[[Offsets], tuple[Fraction, ...]]:
-        """What has to be small: late paths, then the aim, the largest share, the sum of bounds."""
+        """Late paths, then the aim, the largest share, the sum of bounds: all have to be small."""
         given = [path for path in paths if path.is_timed and path.legs]
         columns = [
             (

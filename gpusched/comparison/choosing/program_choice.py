@@ -72,7 +72,7 @@ def choose(
     mps_static: guaranteed; before: not applicable
     - camera: 12 SMs of their own
     - map: 4 SMs of their own
-    margin: mps_static: everything may take 1.03 times as long; 1.04 is not accepted (6 factors \
+    margin: mps_static: everything may take 1.03 times as long; 1.04 is not accepted (5 factors \
 tested)
     Of all 36 choices, none has a larger margin.
 

@@ -442,7 +442,7 @@ def _refuse_timing(before: tuple[str, ...], **given: object) -> None:
 
 
 def _explicit(part: Segment) -> list[Segment]:
-    """What a job does for a segment, whose times are in ticks."""
+    """The parts of a job for a segment, whose times are in ticks."""
     if not isinstance(part, (CopyIn, CopyOut)) or not part.has_waits:
         return [part]
     copy = part.replace(blocking=False, staged=None, repeat=1)
