@@ -188,8 +188,8 @@ class PathAnswer:
         i = saved.index(max(saved))
         before, behind = self.legs[i].tasks[-1], self.legs[i + 1].tasks[0]
         return (
-            f"{text}; if {clip(before, 40)} released {clip(behind, 40)}, it would be about "
-            f"{self._text(self.bound - saved[i])}."
+            f"{text}; if {clip(before, 40)} released {clip(behind, 40)}, "
+            f"{self._text(saved[i])} of them would go, and other waits might grow."
         )
 
 
