@@ -383,7 +383,7 @@ def _frames(
     """The frames of jobs that are released by an instant: starts; kernels by task, job and number.
 
     Times are in so many finer ticks. A job has a row for each of its units, of one or more kernels.
-    In a plan a job ends by its deadline.
+    In a plan a job ends by its deadline, which counts from an arrival behind the CPU work before.
     """
     schedule, workload = answer.schedule, answer.workload
     assert schedule is not None
@@ -396,7 +396,8 @@ def _frames(
             first += size
     done: Counter[int] = Counter()
     table = schedule.table
-    last = -(-until * answer.grain // grain) + int(schedule.tasks.deadline.max())
+    longest = int((schedule.tasks.offset + schedule.tasks.deadline).max())
+    last = -(-until * answer.grain // grain) + longest
     for start, batch in takewhile(lambda frame: frame[0] <= last, _repeated(schedule, last)):
         members = [i for i in range(len(rows)) if batch >> i & 1]
         if isinstance(table, BatchTable) and table.completion[batch] > 0:

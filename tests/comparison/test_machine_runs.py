@@ -364,3 +364,14 @@ def test_a_run_takes_the_frames_of_its_own_jobs() -> None:
     assert jobs >= {("camera", j) for j in range(31)} | {("planner", j) for j in range(13)}
     run = gs.observe(w, platform, "pbs", until="1s")
     assert run.job_count.tolist() == [31, 13] and not run.has_misses and (run.end >= 0).all()
+
+
+def test_a_run_has_the_frames_behind_its_last_release() -> None:
+    """A job that is released before the end, and whose kernel is due long after it."""
+    w = gs.Workload([gs.Task("a", 40, [gs.CPU(30), kernel(4)], deadline=36)])
+    platform = gs.Platform(ONE, cpus=2, slowdown=None)
+    answer = gs.analyze(w, platform, "pbs")
+    assert answer.accepted
+    choices = machine_choices(DerivedModels(w, platform), "pbs", {}, answer, 81)
+    frames = [(30 + 40 * j, [("a", j, 0)]) for j in range(3)]
+    assert choices.arguments["table"][:3] == frames
