@@ -785,26 +785,27 @@ def _refuse_barriers(case: _Case, rooms: Sequence[_Room]) -> None:
     On an empty GPU all of its blocks start at one instant, as those of a cooperative launch.
     """
     users = [(t, room) for t, room in zip(case.workload, rooms, strict=True) if t.kernels]
-    for task, room in users:
+    plain = [of for of in users if any(kernel.barrier == "plain" for kernel in of[0].kernels)]
+    for task, room in plain:
         beside = any(
             other.device == room.device
             and other.context == room.context
             and other.stream != room.stream
             for _, other in users
         )
-        if beside and any(kernel.barrier == "plain" for kernel in task.kernels):
+        if beside:
             source = case.workload[[task.name]]._source(case.platform, triggers=True)
             source.refuse_barriers()
 
 
 def _cooperative(programs: Sequence[_Program]) -> Int64Array | None:
     """Whether all blocks of each item start at one instant; None if none do."""
-    rows = []
+    rows: list[bool] = []
     for own in programs:
-        kernels = (item.kernel for item in own.items)
-        rows += [int(of is not None and of.kernel.barrier is not None) for of in kernels]
-        rows += [0] * len(own.calls)
-    return np.array(rows, np.int64) if any(rows) else None
+        kernels = [item.kernel for item in own.items]
+        rows += [of is not None and of.kernel.barrier is not None for of in kernels]
+        rows += [False] * len(own.calls)
+    return np.array(rows, np.int64) if True in rows else None
 
 
 def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, ...]:
@@ -864,8 +865,8 @@ def _device_columns(
     count = len(models.workload)
     engines = [_engines(_engines_of(models, way, gpu if known else None), count) for gpu in gpus]
     for task, own, room in zip(models.workload, programs, rooms, strict=True):
-        copies = any(item.kind == "copy" and item.dla < 0 for item in own.items)
-        if engines[room.device] == 0 and copies:
+        copies = (item for item in own.items if item.kind == "copy" and item.dla < 0)
+        if engines[room.device] == 0 and any(copies):
             raise ValueError(f"copy_engines: got 0, expected one for the copies of {task.name}")
     grids = [gpu.resident_grids if known else max(len(models.workload), 1) for gpu in gpus]
     return {"grids": np.array(grids, np.int64), "engines": np.array(engines, np.int64)}

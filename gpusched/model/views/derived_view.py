@@ -88,13 +88,13 @@ class Source(NamedTuple):
         """Raise ValueError for copies on engines, and for DLAs, that the platform does not have."""
         dlas = MOST_DLAS if self.platform.gpu is None else dlas_of_gpu(self.platform.gpu.name)
         for task in self.tasks:
-            on = max((part.on for part in task.segments if isinstance(part, DLA)), default=-1)
-            if on >= dlas:
-                assert self.platform.gpu is not None
-                raise ValueError(
-                    f"{named(task.name)}: got work on DLA {on}, expected one of those of the "
-                    f"{self.platform.gpu.name}, which has {dlas}"
-                )
+            for part in task.segments:
+                if isinstance(part, DLA) and part.on >= dlas:
+                    assert self.platform.gpu is not None
+                    raise ValueError(
+                        f"{named(task.name)}: got work on DLA {part.on}, expected one of those of "
+                        f"the {self.platform.gpu.name}, which has {dlas}"
+                    )
         if self.platform.copy_engines != 0:
             return
         for task in self.tasks:

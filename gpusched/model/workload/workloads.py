@@ -162,7 +162,7 @@ class Workload(NoArray, Tabular):
     equal; notes are not compared.
     """
 
-    __slots__ = ("_index", "_tick", "_timed", "notes", "observed", "paths", "tasks")
+    __slots__ = ("_index", "_other", "_tick", "_timed", "notes", "observed", "paths", "tasks")
 
     _INSTEAD = "[task.period for task in workload], or .to_frame()"
 
@@ -173,6 +173,7 @@ class Workload(NoArray, Tabular):
     _tick: TickLength
     _index: dict[str, int]
     _timed: tuple[GPU, tuple[tuple[KernelTimes | None, ...], ...]] | None  # the last kernel_times
+    _other: tuple[Workload, ...] | None  # with explicit waits, if that is another one, once asked
 
     def __init__(
         self,
@@ -244,6 +245,7 @@ class Workload(NoArray, Tabular):
         object.__setattr__(self, "_tick", tick)
         object.__setattr__(self, "_index", index)
         object.__setattr__(self, "_timed", None)
+        object.__setattr__(self, "_other", None)
 
     @classmethod
     def _made(
@@ -269,10 +271,14 @@ class Workload(NoArray, Tabular):
 
     def _explicit(self) -> Workload:
         """The workload with the waits and the CPU work of copies as segments."""
-        tasks = tuple(task._explicit() for task in self.tasks)
-        if all(task is given for task, given in zip(tasks, self.tasks, strict=True)):
-            return self
-        return self._made(tasks, self._tick, self.notes, self.observed, self.paths)
+        if self._other is None:
+            tasks = tuple(task._explicit() for task in self.tasks)
+            if all(task is given for task, given in zip(tasks, self.tasks, strict=True)):
+                other: tuple[Workload, ...] = ()
+            else:
+                other = (self._made(tasks, self._tick, self.notes, self.observed, self.paths),)
+            object.__setattr__(self, "_other", other)
+        return self._other[0] if self._other else self
 
     # Parts
 
