@@ -22,7 +22,8 @@ from gpusched.comparison.advice import Advice
 from gpusched.comparison.choosing.choice_answer import Choice
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
-from gpusched.comparison.response_table import PERCENTILES, PathTimes
+from gpusched.comparison.path_runs import SimulatedTimes
+from gpusched.comparison.response_table import PERCENTILES
 from gpusched.comparison.rows import Row, RowPath
 from gpusched.comparison.run_stack import RunStack
 from gpusched.comparison.verdicts.premises import conditions_values
@@ -451,7 +452,7 @@ def _paths(paths: Iterable[RowPath]) -> Document:
     return {"paths": found} if found else {}
 
 
-def _times(paths: Iterable[PathTimes], percentiles: Sequence[float]) -> Document:
+def _times(paths: Iterable[SimulatedTimes], percentiles: Sequence[float]) -> Document:
     """The simulated times of paths, if there are any."""
     found = [
         {

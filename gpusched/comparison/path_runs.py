@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.run_results import percentile_of
 
-__all__ = ["PathRun", "PathRuns", "TaskJobs", "path_run", "strides"]
+__all__ = ["PathRun", "PathRuns", "SimulatedTimes", "TaskJobs", "path_run", "strides"]
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,46 @@ class TaskJobs:
     end: Int64Array
 
 
+class SimulatedTimes(Frozen):
+    """Base class of the times of a path in simulated runs: ``values`` are those of its kind."""
+
+    path: Path
+    tick: int
+
+    if TYPE_CHECKING:  # a field of some classes
+
+        @property
+        def values(self) -> Int64Array: ...
+
+    def __len__(self) -> int:
+        """Number of times of the path's kind."""
+        return len(self.values)
+
+    @property
+    def largest(self) -> int | None:
+        """The largest time of the path's kind; None without one."""
+        return int(self.values.max()) if len(self) else None
+
+    @property
+    def late_count(self) -> int:
+        """Number of times that exceed the deadline of the path."""
+        due = self.path.deadline
+        return 0 if due is None else int((self.values > due).sum())
+
+    def percentile(self, q: float) -> int | None:
+        """The time that q percent do not exceed (nearest rank), in ticks; None without times.
+
+        It is that of simulations, no guarantee. Raises ValueError for a q outside 0 to 100.
+        """
+        return percentile_of(self.values, q)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"<{name}: {clip(self.path.name, 60)}, {plural(len(self), 'time')}>"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class PathRun(Tabular, Frozen):
+class PathRun(Tabular, SimulatedTimes):
     """Times of a path in a run; see ``WorkloadRun.path``.
 
     >>> work = [gs.CPU("2ms")]
@@ -93,33 +131,11 @@ class PathRun(Tabular, Frozen):
         }[self.path.kind]
         return np.asarray(found, np.int64)
 
-    def __len__(self) -> int:
-        """Number of times of the path's kind."""
-        return len(self.values)
-
-    @property
-    def largest(self) -> int | None:
-        """The largest time of the path's kind; None without one."""
-        return int(self.values.max()) if len(self) else None
-
     @property
     def late(self) -> bool:
         """Whether a time exceeds the deadline of the path."""
         due = self.path.deadline
         return due is not None and self.largest is not None and self.largest > due
-
-    def percentile(self, q: float) -> int | None:
-        """The time that q percent do not exceed (nearest rank), in ticks; None without times.
-
-        It is that of a simulation, no guarantee. Raises ValueError for a q outside 0 to 100.
-        """
-        return percentile_of(self.values, q)
-
-    @property
-    def late_count(self) -> int:
-        """Number of times that exceed the deadline of the path."""
-        due = self.path.deadline
-        return 0 if due is None else int((self.values > due).sum())
 
     def worst(self) -> dict[str, int]:
         """Number of the job of each task in the chain with the largest time; empty without one."""
@@ -160,12 +176,9 @@ class PathRun(Tabular, Frozen):
         """Return a pandas table with one row per sample: its output, latency and reaction."""
         return frame_of(self._table())
 
-    def __repr__(self) -> str:
-        return f"<PathRun: {clip(self.path.name, 60)}, {plural(len(self), 'time')}>"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PathRuns(Frozen):
+class PathRuns(SimulatedTimes):
     """Times of a path in a stack of runs; see ``RunStack.path``.
 
     Attributes
@@ -185,35 +198,10 @@ class PathRuns(Frozen):
     run: Int64Array
     tick: int
 
-    def __len__(self) -> int:
-        """Number of times."""
-        return len(self.values)
-
-    @property
-    def largest(self) -> int | None:
-        """The largest time; None without one."""
-        return int(self.values.max()) if len(self) else None
-
     @property
     def worst_run(self) -> int | None:
         """The run, from 0, with the largest time; None without one."""
         return int(self.run[self.values.argmax()]) if len(self) else None
-
-    @property
-    def late_count(self) -> int:
-        """Number of times that exceed the deadline of the path."""
-        due = self.path.deadline
-        return 0 if due is None else int((self.values > due).sum())
-
-    def percentile(self, q: float) -> int | None:
-        """The time that q percent do not exceed (nearest rank), in ticks; None without times.
-
-        It is that of simulations, no guarantee. Raises ValueError for a q outside 0 to 100.
-        """
-        return percentile_of(self.values, q)
-
-    def __repr__(self) -> str:
-        return f"<PathRuns: {clip(self.path.name, 60)}, {plural(len(self), 'time')}>"
 
 
 def path_run(

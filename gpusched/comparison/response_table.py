@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gpusched._support.arguments import FloatArray, Int64Array, frozen
 from gpusched._support.text import clip
+from gpusched.comparison.path_runs import SimulatedTimes
 from gpusched.comparison.workload_answer import known_at
 from gpusched.model.answer import Times, missing
-from gpusched.model.workload.path import Path
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
 __all__ = [
     "PERCENTILES",
-    "PathTimes",
     "Shares",
     "late_text",
     "response_table",
@@ -31,21 +30,6 @@ PERCENTILES = (50, 95, 99)
 """Percentiles in texts about a run."""
 
 
-class PathTimes(Protocol):
-    """Protocol of the times of a path in runs: what a table has of them."""
-
-    @property
-    def path(self) -> Path: ...
-    @property
-    def tick(self) -> int: ...
-    @property
-    def largest(self) -> int | None: ...
-    @property
-    def late_count(self) -> int: ...
-    def __len__(self) -> int: ...
-    def percentile(self, q: float) -> int | None: ...
-
-
 def response_table(
     workload: Workload,
     jobs: Int64Array,
@@ -53,7 +37,7 @@ def response_table(
     worst: Times,
     late: Int64Array,
     interval: tuple[FloatArray, FloatArray] | None = None,
-    paths: Sequence[PathTimes] = (),
+    paths: Sequence[SimulatedTimes] = (),
 ) -> str:
     """Responses of tasks as aligned text: number of jobs, percentiles, largest one, late jobs.
 
