@@ -521,7 +521,7 @@ static int check_links(gs_context_t *ctx, const gs_simulate_machine_model_t *m,
             if (options->sharing == GS_EXECUTE_PLANNED) {
                 return gs_fail(ctx, GS_ERR_VALUE, "after", k, m->after[k], "none with a plan");
             }
-            if (jobs > 0 && (jobs - 1) * m->every[i] >= others) {
+            if (jobs > 0 && (others < 1 || jobs - 1 > (others - 1) / m->every[i])) {
                 return gs_fail(ctx, GS_ERR_VALUE, "jobs", i, jobs,
                                "at most as many as the tasks before it release");
             }
