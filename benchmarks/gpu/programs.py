@@ -202,8 +202,8 @@ def processes(work: Path, environment: Sequence[dict[str, str]] = ({}, {}, {})) 
 MPS = "nvidia-cuda-mps-control"
 
 
-def mps(shares: Callable[[Path], Any], work: Path) -> Any:
-    """The processes as clients of an MPS server, without and with a share; rounding of shares."""
+def mps(probes: Callable[[Path], Any], work: Path) -> Any:
+    """The processes as clients of an MPS server, without and with a share; probes of clients."""
     tool = shutil.which(MPS, path=f"{os.environ.get('PATH', '')}:/usr/local/nvidia/bin")
     if tool is None:
         return {"line": f"skip: no {MPS}"}
@@ -216,7 +216,7 @@ def mps(shares: Callable[[Path], Any], work: Path) -> Any:
         found["clients"] = processes(work)
         half = {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50"}
         found["clients, the map with 50 %"] = processes(work, ({}, {}, half))
-        found["shares"] = shares(work)
+        found["probes"] = probes(work)
     finally:
         subprocess.run([tool], input="quit\n", text=True, timeout=30)
         for log in folder.glob("*.log"):

@@ -157,8 +157,12 @@ def _measured(name: str, bench: Bench) -> Finding:
     return dict(measurement_steps(bench))[name]()
 
 
-def _shares(work: Path) -> Any:
-    return _asked(PROBES["MPS shares"], "MPS shares", False, work)
+OF_CLIENTS = ("MPS shares", "client queues")
+"""Probes of clients of an MPS server."""
+
+
+def _of_clients(work: Path) -> Any:
+    return {name: _asked(PROBES[name], name, False, work) for name in OF_CLIENTS}
 
 
 CHANNELS = (1, 2, 4, 8, 16, 32)
@@ -193,7 +197,7 @@ STEPS = (
     *(
         Step(name, 1 if name in FIRST else 2, 60, partial(_asked, ask, name, name != "warm-up"))
         for name, ask in PROBES.items()
-        if name != "MPS shares"
+        if name not in OF_CLIENTS
     ),
     Step("channel numbers", 2, 60, channel_numbers),
     Step(
@@ -209,6 +213,6 @@ STEPS = (
     Step("ways", 2, 90, programs.ways),
     Step("processes", 2, 40, programs.processes),
     Step("graphs", 2, 60, programs.graphs),
-    Step("MPS", 2, 90, partial(programs.mps, _shares)),
+    Step("MPS", 2, 90, partial(programs.mps, _of_clients)),
 )
 """All steps in the order in which they run; those of probes see what earlier ones found."""

@@ -37,7 +37,7 @@ def test_probe_of_a_gpu_that_follows_the_rules(standin: Standin, device: Device)
     lines: list[str] = []
     probed = gs.cuda.probe(device, quick=True, processes=[1], say=lines.append)
     assert probed.agrees, lines
-    assert len(lines) == len(probed.findings) == 29
+    assert len(lines) == len(probed.findings) == 30
     assert probed.gpu == gs.cuda.gpu(0)
     assert probed.gpu.sm_order.tolist() == [*range(0, 16, 2), *range(1, 16, 2)]
     # 100 % more on the same SM, 60 % in its GPC, 10 % elsewhere; copies 50 % for blocks they meet.
@@ -330,7 +330,7 @@ def test_gpu_check_goes_on_after_the_device_is_lost(
     code, report = check(tmp_path)
     findings = {found["probe"]: found for found in report["findings"]}
     failed = [found for found in findings.values() if found["status"] == "fail"]
-    assert code == 1 and 1 <= len(failed) <= 4 and len(findings) == 47 and report["complete"]
+    assert code == 1 and 1 <= len(failed) <= 4 and len(findings) == 48 and report["complete"]
     assert all("cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (719)" in f["text"] for f in failed)
     assert report["sm_order"] == [*range(0, 16, 2), *range(1, 16, 2)]
     assert findings["player table context"]["status"] == "figure"

@@ -7,14 +7,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from native import CSRC
 from standin import Standin
 
 from gpusched.cuda import Device
-from gpusched.cuda.probes.bench import UNDECIDED, Bench, Finding, decided, quantiles
+from gpusched.cuda.device import Run
+from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided, quantiles
+from gpusched.cuda.probes.client_queues import OWN, SHARED, votes_of
 from gpusched.cuda.probes.partitions import READINGS, readings_of, rounded, telling_shares
 from gpusched.cuda.probes.probe_run import PROBES
 from gpusched.cuda.probes.processes import overlap
@@ -207,6 +211,41 @@ def test_shares_of_clients(standin: Standin, tmp_path: Path) -> None:
         CUDA_MPS_PIPE_DIRECTORY=str(tmp_path),
     )
     assert finding["status"] == "fail" and finding["data"]["rule"] == "down to 2", finding
+
+
+@pytest.mark.long
+def test_queues_of_clients(standin: Standin, tmp_path: Path) -> None:
+    """Clients of the stand-in have a GPU each: no waiting block of one holds up the other."""
+    finding = on_a_gpu(
+        PROBED.format("client queues"),
+        GPUSCHED_STANDIN="clock=1",
+        CUDA_MPS_PIPE_DIRECTORY=str(tmp_path),
+    )
+    assert finding["status"] == "fail" and finding["data"]["rule"] == OWN, finding
+
+
+@pytest.mark.parametrize(
+    ("starts", "expected"),
+    [
+        ([40, 40, 41], [SHARED] * 3),  # behind the last waiting block
+        ([10, 14, 20], [OWN] * 3),
+        ([10, 14, 30], [OWN, OWN, UNDECIDED]),
+        ([10, 40, 20], [OWN, SHARED, OWN]),
+    ],
+)
+def test_votes_of_clients(starts: list[int], expected: list[str]) -> None:
+    """Small kernels launched at 10, 14 and 20 ms, while blocks wait from 0 to 40 ms."""
+    offset, called = 7 * MS, np.array([-2, 10, 14, 20, 38, 50]) * MS
+    at = np.array([-2, *starts, 41, 50], np.int64) * MS
+    made = SimpleNamespace(
+        called=called[None] + offset,
+        returned=called[None] + offset + 5000,
+        first=at[None],
+        clock_offset=(offset, offset),
+    )
+    assert votes_of(cast(Run, made), 0, 40 * MS, 42 * MS) == expected
+    made.clock_offset = (offset + 1, offset)
+    assert votes_of(cast(Run, made), 0, 40 * MS, 42 * MS) == [None]
 
 
 @pytest.mark.parametrize("sms", [16, 30, 108, 132, 148])

@@ -336,7 +336,7 @@ _ENTRIES = (
             "mps_queues",
             "inferred",
             "kernels of all clients of MPS join the same queues of blocks",
-            "clients whose kernels do not fit beside each other, with the times of their blocks",
+            f"{_CHECK('client queues')}, as a client of an MPS server",
             "NVIDIA Multi-Process Service guide (one server, no time slices); that the queues are "
             "those of one context is inferred",
         ),
