@@ -166,6 +166,9 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
     if (status == GS_OK) {
         status = gs_analysis_holistic_facts(&self);
     }
+    if (status == GS_OK && options->rule == GS_ANALYSIS_HOLISTIC_GCAPS) {
+        status = gs_analysis_holistic_gcaps_facts(&self);
+    }
     if (status == GS_OK && streams) {
         status = gs_analysis_holistic_streams_start(&self);
     }

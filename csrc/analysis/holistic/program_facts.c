@@ -453,7 +453,5 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
             status = gs_poll(self->ctx, 18 * segments);
         }
     }
-    return status == GS_OK && self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS
-               ? gs_analysis_holistic_gcaps_facts(self)
-               : status;
+    return status;
 }
