@@ -522,6 +522,49 @@ def instances(rng: Random) -> Case:
     return gs.Workload(tasks), p
 
 
+def open_sections(rng: Random) -> Case:
+    """Copies and kernels anywhere in sections, whose tasks may have GPU priorities; costs, jitter,
+    and deadlines beyond periods."""
+    n, cpus, costs = rng.randint(2, 5), rng.randint(1, 3), rng.random() < 0.6
+    core = [rng.randrange(cpus) for _ in range(n)]
+    ranks, levels = rng.sample(range(n), n), rng.sample(range(n), n)
+    given = rng.random() < 0.4
+    for at in set(core):  # in the order of the core
+        here = sorted((i for i in range(n) if core[i] == at), key=lambda i: ranks[i])
+        of = sorted(levels[i] for i in here)
+        for i, level in zip(here, of, strict=True):
+            levels[i] = level
+    tasks = []
+    for i in range(n):
+        period = rng.randint(15, 90)
+        segments: list[gs.Segment] = []
+        for _ in range(rng.randint(1, 5)):
+            draw, time = rng.random(), rng.randint(1, 5)
+            behind = bool(segments) and not isinstance(segments[-1], gs.CPU)
+            if draw < 0.25 and (behind or not segments):
+                segments.append(gs.CPU(time))
+            elif draw < 0.55:
+                segments.append(rng.choice((gs.CopyIn, gs.CopyOut))(time))
+            elif draw < 0.6 and behind:
+                segments.append(gs.Sync())
+            else:
+                segments.append(gs.Kernel(block_time=time, blocks=1, threads=1024))
+        users = any(not isinstance(part, gs.CPU) for part in segments)
+        tasks.append(
+            task(
+                rng, f"t{i}", period, segments, core=core[i], priority=ranks[i],
+                deadline=period * rng.choice((1, 1, 2, 3)),
+                jitter=rng.choice((None, None, rng.randint(1, period // 2))),
+                launches=rng.choice(("async", "graph")),
+                gpu_priority=levels[i] if given and users else None,
+            )
+        )  # fmt: skip
+    most = {"context_switch": 3, "update_cost": 2, "launch_latency": 2, "launch_cpu": 1}
+    most |= {"graph_launch_cpu": 1, "kernel_gap": 1, "wake_latency": 1}
+    more = {key: rng.choice((0, 0, rng.randint(1, top))) for key, top in most.items() if costs}
+    return gs.Workload(tasks), platform(rng, cpus, 1, **more)
+
+
 def copying_clients(rng: Random) -> Case:
     """Tasks that only copy, in processes of kernels or of their own; few channels, much room."""
     named = rng.random() < 0.7
@@ -630,12 +673,12 @@ KINDS: Mapping[str, Callable[[Random], Case]] = {
         copies_around, engine_overload, long_copy, camera_recorder, many_copies, batch_copies,
         switches, profile_share, tight_lock, coarse_ticks, fine_ticks, cpu_partition, cpu_between,
         many_kernels, long_kernel_copy, early_end, block_time, late_many, general, costs, instances,
-        networks, copying_clients, whole_programs, thread_waits,
+        networks, copying_clients, whole_programs, thread_waits, open_sections,
     )
 }  # fmt: skip
 """Kinds by name: rows 1 to 23 of the list of programs with wrong verdicts, in its order, all facts
-at once, jobs of many kernels, tasks that only copy, whole programs for the holistic test, and these
-with waits and DLAs."""
+at once, jobs of many kernels, tasks that only copy, whole programs for the holistic test, these
+with waits and DLAs, and sections of contexts with copies."""
 
 
 def attack_program(kind: str, index: int) -> Case:

@@ -5,10 +5,11 @@ same runs (tests/simulate/test_machine.py) some hundred times as fast. Each boun
 whose bounds hold without conditions is attacked: random first releases, gaps, jitter, times and
 ties; half of the runs change the first releases of the one that came closest to a bound. Rows of
 pbs hold for the stated releases, and edf_parallel for the stated times, too. Every second program
-has launches with costs, in forms by task; every third one release jitter.
+has launches with costs, in forms by task; every third one release jitter. With ``--whole`` the
+bounds are those of the holistic test, also where another test of the way gives a guarantee.
 
     python benchmarks/bounds_attack.py [--count 300] [--runs 200] [--first 0] [--kind NAME ...]
-        [--ways NAME ...] [--save]
+        [--ways NAME ...] [--whole] [--save]
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import math
 import time
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -39,10 +41,13 @@ from verdict_attack import (
 )
 
 import gpusched as gs
+from gpusched.comparison.analyses import Request, analyzed, options_of
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_models import machine_model
+from gpusched.comparison.whole_programs import WHOLE_PROGRAMS
 from gpusched.simulate.machine_run import MachineModel, run_machine
 from gpusched.ways import WAYS
+from gpusched.ways.way import Way, as_way
 
 LOWS = ((0, 1), (1, 2), (9, 10), (1, 1))
 GAPS = ((0, 1), (0, 1), (1, 10), (1, 1))
@@ -85,6 +90,46 @@ def varied(model: MachineModel, rng: Random, way: str, offset: np.ndarray) -> Ma
     if way in IN_CHANNELS:
         numbers["until_end"] = rng.randrange(2)
     return replace(model, columns=columns, numbers=numbers)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The answer of the holistic test for a way, as a row of a comparison."""
+
+    way: Way
+    answer: gs.WorkloadAnswer
+    platform: gs.Platform
+
+    @property
+    def label(self) -> str:
+        return str(self.way)
+
+    @property
+    def options(self) -> Any:
+        return self.answer.options
+
+
+def of_whole_programs(case: Case, asked: list[Any]) -> list[Whole]:
+    """The answers of the holistic test, for the ways that have it and where it applies."""
+    found = []
+    for way in map(as_way, asked):
+        if way.name not in WHOLE_PROGRAMS:
+            continue
+        ways = [way] if way.given else [way.replace(mode=mode) for mode in way.modes] or [way]
+        if way.name == "gcaps" and case[1].update_cost:
+            ways += [one.replace(stall=True) for one in ways]
+        for one in ways:
+            request = Request(options_of(one), own=False, reasons=False)
+            with suppress(ValueError):
+                found.append(Whole(one, analyzed(DerivedModels(*case), one, request), case[1]))
+    return found
+
+
+def rows_of(case: Case, asked: list[Any], whole: bool) -> Any:
+    """The rows of a comparison, or of the holistic test alone."""
+    if whole:
+        return of_whole_programs(case, asked)
+    return gs.compare(*case, ways=asked, progress=False)
 
 
 def attack(case: Case, row: Any, runs: int, rng: Random, count: Counts) -> str:
@@ -134,6 +179,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first of each kind")
     parser.add_argument("--kind", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--ways", nargs="+", choices=[way.name for way in WAYS])
+    parser.add_argument("--whole", action="store_true", help="the holistic test alone")
     parser.add_argument("--save", action="store_true", help="keep the lines in results/")
     args = parser.parse_args()
     began = time.perf_counter()
@@ -152,11 +198,11 @@ def main() -> None:
             case = whole_blocks(case)
         except ValueError:
             continue
-        found = gs.compare(*case, ways=asked, progress=False)
+        found = rows_of(case, asked, args.whole)
         grain = math.lcm(*(row.answer.grain for row in found if row.answer is not None))
         if grain > 1:
             case = finer(case, grain)
-            found = gs.compare(*case, ways=asked, progress=False)
+            found = rows_of(case, asked, args.whole)
         for row in found:
             if row.answer is None or row.answer.conditions or not row.answer.bounded.any():
                 continue

@@ -257,6 +257,8 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
         options["cores"] = [core.get(name, 0) for name in workload.names]
     if "mode" in row.options:
         options["mode"] = row.options["mode"]
+    if row.options.get("stall"):
+        options["stall"] = True
     if way == "time_slices":
         options["ring"] = row.platform.ring
     if way == "container":

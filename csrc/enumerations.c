@@ -157,6 +157,7 @@ static const char *const ANALYSIS_HOLISTIC_RULE[] = {
     [GS_ANALYSIS_HOLISTIC_STREAMS] = "streams",
     [GS_ANALYSIS_HOLISTIC_TIME_SLICES] = "time_slices",
     [GS_ANALYSIS_HOLISTIC_EDF] = "edf_serial",
+    [GS_ANALYSIS_HOLISTIC_GCAPS] = "gcaps",
 };
 
 static const char *const ANALYSIS_HOLISTIC_PARTS[] = {

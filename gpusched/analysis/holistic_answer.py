@@ -36,6 +36,8 @@ _RULES = {
     "one_stream": "All copies and kernels are in one stream.",
     "streams": "Each task has a stream.",
     "time_slices": "Each task that uses the GPU is a process; the GPU serves these in turn.",
+    "gcaps": "Each task that uses the GPU is a process; the most urgent one with an open section "
+    "has the GPU.",
     "edf_serial": "A dispatcher runs the GPU work of a job at a time, the earliest deadline first.",
 }
 _LAUNCHES = {

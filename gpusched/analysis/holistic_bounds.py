@@ -43,7 +43,7 @@ _QUEUES = ("own", "shared", "own_blocks")
 
 def holistic(
     tasks: Programs,
-    rule: Literal["one_stream", "streams", "time_slices", "edf_serial"],
+    rule: Literal["one_stream", "streams", "time_slices", "edf_serial", "gcaps"],
     *,
     gpu: GPU | str | None = None,
     threads: int | None = None,
@@ -57,6 +57,8 @@ def holistic(
     wake_latency: int = 0,
     timeslice: int | None = None,
     context_switch: int = 0,
+    update_cost: int = 0,
+    stall: bool = False,
     part_sms: npt.ArrayLike | None = None,
     part_limit: npt.ArrayLike | None = None,
     queues: Literal["own", "shared", "own_blocks"] = "own",
@@ -95,7 +97,9 @@ def holistic(
         uses the GPU is a process; the GPU serves these in turn. "edf_serial": a dispatcher runs the
         units of jobs, each from its first section with a kernel to its last, one at a time. The one
         that is due first begins, less the longest time of the work behind it; deadlines are at most
-        the periods.
+        the periods. "gcaps": each task that uses the GPU is a process; the GPU belongs to the one
+        with an open section that comes first by ``level``, of equal levels by CPU priority. Levels
+        agree with the priorities of each core, which are unique there.
     gpu
         With streams, GPU whose SMs hold the blocks.
     threads, sms
@@ -115,9 +119,13 @@ def holistic(
         Ticks from when a kernel is the first one of its stream until it can start.
     wake_latency
         Ticks from the end of a section until its thread is ready, if it has left its core.
-    timeslice, context_switch
-        With time slices: longest turn of a process while others wait, and ticks that it takes to
-        switch to another process.
+    timeslice
+        With time slices: longest turn of a process while others wait.
+    context_switch
+        With time slices and gcaps: ticks that it takes to switch to another process.
+    update_cost, stall
+        With gcaps: ticks of CPU work, not preempted, that open a section, and that close it; and
+        whether each such update stops the GPU, not only one that opens a more urgent section.
     part_sms
         With streams: number of SMs of each part, which only its tasks use.
     part_limit
@@ -133,7 +141,7 @@ def holistic(
         For each task the tasks that release its jobs: None, a name or an index, or a list of them.
         Job j is released when job j of all of them has ended, with k times their period job k j.
         These go back to one task with arrivals of its own, whose jitter is given. Not for
-        "edf_serial".
+        "edf_serial" and "gcaps".
     best
         With ``after``, least time of a job of each task.
     windows
@@ -153,10 +161,10 @@ def holistic(
     ------
     ValueError
         A kernel has no shape although streams need one, or a block fits no SM; a part does not
-        exist; tasks of one core have equal priorities with ``mode="busy"``; an option belongs to
-        another rule; there are more tasks than kernels that ``gpu`` runs at once; or tasks release
-        each other in a cycle, or are released by tasks that go back to several, or of several
-        periods.
+        exist; tasks of one core have equal priorities with ``mode="busy"`` or gcaps, or levels in
+        another order with gcaps; an option belongs to another rule; there are more tasks than
+        kernels that ``gpu`` runs at once; or tasks release each other in a cycle, or are released
+        by tasks that go back to several, or of several periods.
     OverflowError
         Times exceed 2**60 ticks.
     gpusched.Cancelled
@@ -173,7 +181,8 @@ def holistic(
     one_of(channel_release, ("dispatched", "ended"), "channel_release")
     began = perf_counter()
     streams = rule == "streams"
-    _refuse_others(rule, gpu, threads, timeslice, context_switch, part_sms, part_limit)
+    _refuse_others(rule, gpu, threads, part_sms, part_limit)
+    _refuse_costs(rule, timeslice, context_switch, update_cost, flag(stall, "stall"))
     limits, per_sm, count = _device(tasks, gpu, threads, sms) if streams else (None, 1, 1)
     sharing, parts = _parts(part_sms, part_limit, queues, count)
     columns = tasks._arrays()
@@ -191,6 +200,8 @@ def holistic(
         wake_latency=integer(wake_latency, "wake_latency"),
         timeslice=0 if timeslice is None else integer(timeslice, "timeslice"),
         context_switch=integer(context_switch, "context_switch"),
+        update_cost=integer(update_cost, "update_cost"),
+        stall=flag(stall, "stall"),
         sms=count,
         sm_threads=per_sm,
         limits=limits,
@@ -251,20 +262,28 @@ def _links(after: Sequence[Any], tasks: Programs) -> tuple[Int64Array, Int64Arra
     return np.array(begin, np.int64), np.array(found, np.int64)
 
 
-def _refuse_others(
-    rule: str, gpu: Any, threads: Any, timeslice: Any, switch: Any, *parts: Any
-) -> None:
-    """Raise for options of another rule, and for those that the rule lacks."""
+def _refuse_others(rule: str, gpu: Any, threads: Any, *parts: Any) -> None:
+    """Raise for options of streams with another rule."""
     if rule != "streams":
         named = {"gpu": gpu, "threads": threads, "part_sms": parts[0], "part_limit": parts[1]}
         for name, value in named.items():
             if value is not None:
                 raise ValueError(f"{name}: got it with {rule!r}, expected it with 'streams' alone")
+
+
+def _refuse_costs(rule: str, timeslice: Any, switch: Any, update: Any, stall: bool) -> None:
+    """Raise for costs of another rule, and for those that the rule lacks."""
     if rule == "time_slices" and timeslice is None:
         raise TypeError("timeslice: got None, expected the longest turn of a process")
-    if rule != "time_slices" and (timeslice is not None or switch != 0):
-        name = "context_switch" if timeslice is None else "timeslice"
-        raise ValueError(f"{name}: got it with {rule!r}, expected it with 'time_slices' alone")
+    for name, given, rules in (
+        ("timeslice", timeslice is not None, ("time_slices",)),
+        ("context_switch", switch != 0, ("time_slices", "gcaps")),
+        ("update_cost", update != 0, ("gcaps",)),
+        ("stall", stall, ("gcaps",)),
+    ):
+        if given and rule not in rules:
+            expected = " or ".join(map(repr, rules))
+            raise ValueError(f"{name}: got it with {rule!r}, expected it with {expected} alone")
 
 
 def _device(tasks: Programs, gpu: Any, threads: Any, sms: Any) -> tuple[Any, int, int]:

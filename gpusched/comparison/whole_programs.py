@@ -16,12 +16,13 @@ from gpusched._support.text import clip
 from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
 from gpusched.comparison.core_choice import with_cores
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
+from gpusched.comparison.machine_models import gpu_sections
 from gpusched.comparison.verdicts.premises import by_core
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.programs import SEGMENT_KINDS, Programs
 from gpusched.model.views.derived_view import View, refuse_triggers, runs_on_cpu
 from gpusched.model.workload.platforms import process_of_each
-from gpusched.model.workload.segments import CPU
+from gpusched.model.workload.segments import CPU, Sync
 from gpusched.ways.way import Way
 
 __all__ = ["WHOLE_PROGRAMS", "WholeProgram", "takes_options", "whole_program"]
@@ -67,6 +68,12 @@ def _time_slices(models: DerivedModels, way: Way) -> _Case:
 
 
 def _edf_serial(models: DerivedModels, way: Way) -> _Case:
+    _refuse_cpu_work_inside(models, "unit")
+    return _Case(models, models.programs("one_stream"), {"rule": "edf_serial"})
+
+
+def _refuse_cpu_work_inside(models: DerivedModels, what: str) -> None:
+    """Raise ValueError for threads that need a CPU within the GPU work of a job, and for links."""
     refuse_triggers(models.workload)
     for task in models.workload:
         if any(runs_on_cpu(part) and not isinstance(part, CPU) for part in task.segments):
@@ -79,9 +86,26 @@ def _edf_serial(models: DerivedModels, way: Way) -> _Case:
             if task.launches == "sync" and count > 1:
                 raise ValueError(
                     f"{task.name}: got sync launches of {count} operations without CPU work "
-                    "between them, expected async or graph; the GPU work of a job is one unit"
+                    f"between them, expected async or graph; the GPU work of a job is one {what}"
                 )
-    return _Case(models, models.programs("one_stream"), {"rule": "edf_serial"})
+
+
+def _gcaps(models: DerivedModels, way: Way) -> _Case:
+    """Sections are GPU segments: a copy in behind a kernel begins another one."""
+    _refuse_cpu_work_inside(models, "GPU segment")
+    platform, ranks = models.platform, models.gpu_priorities()
+    view = models.programs("time_slices")
+    waits = view.tasks.waits.copy()
+    for row, name in zip(waits, view.tasks.name, strict=True):
+        task = models.workload[name]
+        place = np.cumsum([not isinstance(part, Sync) for _, part in task.steps()]) - 1
+        row[[place[end - 1] for _, end in gpu_sections(task)]] = 1
+    tasks = view.tasks.replace(waits=waits, level=[0] * len(waits) if ranks is None else ranks)
+    arguments: dict[str, Any] = {"rule": "gcaps", "mode": way.given.get("mode") or "suspend"}
+    arguments["stall"] = bool(way.given.get("stall"))
+    arguments["context_switch"] = platform.context_switch
+    arguments["update_cost"] = platform.update_cost
+    return _Case(models, View(tasks, view.assumptions), arguments)
 
 
 def _of_streams(models: DerivedModels) -> dict[str, Any]:
@@ -148,12 +172,16 @@ WHOLE_PROGRAMS: dict[str, Callable[[DerivedModels, Way], _Case]] = {
     "mps_static": _in_parts,
     "green_contexts": _in_parts,
     "time_slices": _time_slices,
+    "gcaps": _gcaps,
     "edf_serial": _edf_serial,
 }
 """Ways whose guarantee for a whole program the holistic test can give."""
 
 
-_TAKEN = {"time_slices": frozenset({"mode", "ring"})}
+_TAKEN = {
+    "time_slices": frozenset({"mode", "ring"}),
+    "gcaps": frozenset({"mode", "stall", "update_cost", "context_switch"}),
+}
 """Options of the other test of a way that the holistic one takes, too."""
 
 

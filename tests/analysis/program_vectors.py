@@ -101,7 +101,7 @@ class Vector:
     def system(self, n: int) -> tuple[Machine, list[Task]]:
         machine, tasks = PROGRAMS[n].machine, list(PROGRAMS[n].tasks)
         if self.way == "gcaps":
-            machine = replace(machine, latency=0)
+            machine = replace(machine, latency=0, switch=0)
         if self.way == "edf_serial":  # deadlines up to the period; kernels without CPU work between
             tasks = [replace(t, deadline=t.period) for t in tasks]
             if PROGRAMS[n] is H2:
@@ -500,7 +500,88 @@ CROSSING = [
     task(100, "K(1,2,2)", core=3, part=0, channel=2),
 ]
 
+OWNERS = [
+    task(100, "K(1,1,4)", core=0, priority=0),
+    task(100, "K(1,1,2)", core=1, priority=1),
+]
+
 DETAILS = [
+    # Task 1: 2, behind 2 + 4 of task 0, whose copy waits for that of task 2, which task 1 never
+    # meets on an engine.  Task 2: 5 + 3, all of the others, and no copy of theirs in addition.
+    Case(
+        "gcaps, the owner's copy waits",
+        "only the copies of a task wait for those of less urgent ones",
+        "gcaps",
+        Machine(1, 1),
+        [
+            task(100, "I2 K(1,1,4)", core=0, priority=0),
+            task(100, "K(1,1,2)", core=1, priority=1),
+            task(200, "I5 K(1,1,3)", core=2, priority=2),
+        ],
+        {0: 11, 1: 13, 2: 16},
+        seen={0: 11, 1: 13},
+    ),
+    # Task 1: 2 and a switch, 4 of task 0 with a switch to it and one back.
+    Case(
+        "gcaps, switches",
+        "a preemption costs one switch",
+        "gcaps",
+        Machine(1, 1, switch=1),
+        OWNERS,
+        {0: 5, 1: 9},
+        seen={0: 5, 1: 9},
+    ),
+    # Task 0: 4, two updates, each behind one of task 1.  Task 1: 2 + 4, and task 0 with two updates
+    # and one of task 1 before its second one.
+    Case("gcaps, updates", "", "gcaps", Machine(1, 1, update=1), OWNERS, {0: 8, 1: 13}),
+    # With `stall` both updates of task 1 stop the kernel of task 0, too.
+    Case(
+        "gcaps, updates that stall",
+        "",
+        "gcaps",
+        Machine(1, 1, update=1, stall=True),
+        OWNERS,
+        {0: 10, 1: 13},
+    ),
+    # Task 1 owns the GPU while its call waits for task 0: 2 + 1, and 1 + 4 + 4 on that core.
+    Case(
+        "gcaps, calls",
+        "an owner never waits for its core",
+        "gcaps",
+        Machine(1, 1, graph_launch_cpu=1),
+        [
+            task(100, "C4", core=0, priority=0),
+            task(100, "K(1,1,4)", core=0, priority=1),
+            task(100, "K(1,1,2)", core=1, priority=2),
+        ],
+        {0: 4, 1: 9, 2: 12},
+    ),
+    # Three jobs of task 1 end 6 + 3, 12 + 6 and 18 + 6 after the first one of them has arrived.
+    Case(
+        "gcaps, a deadline beyond the period",
+        "a job of each run is the first one",
+        "gcaps",
+        Machine(1, 1),
+        [
+            task(12, "K(1,1,3)", core=0, priority=0),
+            task(8, "K(1,1,6)", core=1, priority=1, deadline=20),
+        ],
+        {0: 3, 1: 10},
+    ),
+    # A core of spinning tasks: 2 and 5 of task 0; task 2 of another core waits for both.
+    Case(
+        "gcaps, busy",
+        "",
+        "gcaps",
+        Machine(1, 1),
+        [
+            task(100, "C1 K(1,1,4)", core=0, priority=0),
+            task(100, "K(1,1,2)", core=0, priority=1),
+            task(200, "I3 K(1,1,1)", core=1, priority=2),
+        ],
+        {0: 5, 1: 7, 2: 11},
+        options={"waiting": "spin"},
+    ),
     # Task 0: 3, and the larger kernel of task 1.  Task 1: 5 + 4, and 3.
     Case("mate, sync", "", "streams", Machine(1, 2), BEHIND_ONE, {0: 8, 1: 12}, options=SYNC),
     # Task 0: 3, all of task 1, and the tail of its first kernel once more, with an idle channel.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -29,6 +30,7 @@ WAYS = {
     "channel_parts": ("streams", "own_blocks"),
     "time_slices": ("time_slices", ""),
     "edf_serial": ("edf_serial", ""),
+    "gcaps": ("gcaps", ""),
 }
 SEGMENT = ("kind", "time", "engine", "blocks", "threads", "block_time")
 
@@ -55,6 +57,7 @@ def programs(way: str, machine: twin.Machine, tasks: Any) -> gs.Programs:
         key: [[row[c] for row in job] for job in rows] for c, key in enumerate((*SEGMENT, "waits"))
     }
     apart = way in ("limits", "own_parts")
+    on_gpu = [task.gpu_priority or 0 if way == "gcaps" else task.level for task in tasks]
     return gs.Programs(
         period=[task.period for task in tasks],
         **columns,
@@ -62,7 +65,7 @@ def programs(way: str, machine: twin.Machine, tasks: Any) -> gs.Programs:
         jitter=[task.jitter for task in tasks],
         core=[task.core for task in tasks],
         priority=[task.priority for task in tasks],
-        level=[task.level for task in tasks],
+        level=on_gpu,
         channel=[task.channel + (100 * task.part if apart else 0) for task in tasks],
         part=[task.part for task in tasks],
     )
@@ -92,6 +95,8 @@ def bounds(
         wake_latency=machine.wake,
         timeslice=machine.slice,
         context_switch=machine.switch,
+        update_cost=machine.update,
+        stall=machine.stall,
         sms=machine.sms,
         sm_threads=machine.threads,
         limits=None,
@@ -199,7 +204,22 @@ def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Tas
                 launches=random.choice(forms),
             )
         )
+    if way == "gcaps":
+        machine = replace(machine, update=random.choice((0, 0, 1, 2)), stall=random.random() < 0.3)
+        if random.random() < 0.5:
+            tasks = with_gpu_priorities(tasks, random)
     return machine, tasks
+
+
+def with_gpu_priorities(tasks: list[twin.Task], random: Random) -> list[twin.Task]:
+    """Other priorities on the GPU, in the order of each core."""
+    numbers, found = random.sample(range(9), len(tasks)), list(tasks)
+    for core in {task.core for task in tasks}:
+        here = sorted((t.priority, i) for i, t in enumerate(tasks) if t.core == core)
+        ranks = sorted(numbers[i] for _, i in here)
+        for (_, i), rank in zip(here, ranks, strict=True):
+            found[i] = replace(found[i], gpu_priority=rank)
+    return found
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -19,10 +19,10 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_no_claim_is_contradicted_by_the_machine() -> None:
-    done = run("verdict_attack.py", "--count", "30", "--first", "1000")
+    done = run("verdict_attack.py", "--count", "31", "--first", "1000")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "of 30 kinds" in done.stdout  # one program of each
-    assert "30 programs" in done.stdout and " 0 alarms" in done.stdout
+    assert "of 31 kinds" in done.stdout  # one program of each
+    assert "31 programs" in done.stdout and " 0 alarms" in done.stdout
 
 
 def test_no_bound_is_exceeded_in_many_runs() -> None:
@@ -31,6 +31,15 @@ def test_no_bound_is_exceeded_in_many_runs() -> None:
     assert "60 programs" in done.stdout and " 0 alarms" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines()[3:]]
     assert sum(int(row[-4].replace(",", "")) for row in rows) > 30_000  # runs
+
+
+def test_no_bound_of_sections_with_copies_is_exceeded() -> None:
+    options = ("--whole", "--ways", "gcaps", "--kind", "open_sections")
+    done = run("bounds_attack.py", *options, "--count", "40", "--runs", "50", "--first", "3000")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()[3:]]
+    assert {row[0] for row in rows} == {"gcaps"} and len(rows) >= 2
+    assert sum(int(row[-2]) for row in rows) > 10  # bounds that are reached
 
 
 def test_verdicts_of_realistic_programs_are_counted() -> None:

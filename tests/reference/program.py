@@ -84,7 +84,8 @@ class Machine:
     `switch`: length and price of a slice; `parts`: SMs of each part; `limits`: most SMs of each
     client; `launch_cpu`, `graph_launch_cpu`: CPU work of a call, of a graph's call; `gap`: from the
     head of its stream to its queue, of a kernel; `wake`: from the end of a section to its thread,
-    if that is off its core and goes on."""
+    if that is off its core and goes on; gcaps: `update`: CPU time that opens or closes a section,
+    `stall`: it always stops the GPU."""
 
     sms: int
     threads: int
@@ -97,6 +98,8 @@ class Machine:
     graph_launch_cpu: int = 0
     gap: int = 0
     wake: int = 0
+    update: int = 0
+    stall: bool = False
 
 
 # Jobs ---------------------------------------------------------------------------------------------
@@ -245,7 +248,7 @@ def bounds(
     whose blocks never hold so many threads as are busy during a wait do not wait.
     """
     assert way in WAYS and waiting in ("suspend", "spin")
-    assert waiting == "suspend" or way not in ("gcaps", "edf_serial")
+    assert waiting == "suspend" or way != "edf_serial"
     forms = [t.launches or launches for t in tasks]
     assert set(forms) <= {"graph", "sync", "async"}
     jobs = [split(t.segments, form, machine) for t, form in zip(tasks, forms, strict=True)]
@@ -283,6 +286,8 @@ def response(s: System, i: int, origin: str) -> int:
 
 def window(s: System, i: int, q: int, w: int) -> int:
     """Most instants of a window of length w that belong to q jobs of i."""
+    if s.way == "gcaps":
+        return (preempted_while_busy if s.spin else preempted)(s, i, q, w)
     if s.spin:
         return min(spinning(s, i, q, w), spinning_jointly(s, i, q, w))
     return q * s.jobs[i].cpu + waits_for_core(s, i, q, w) + gpu(s, i, q, w)
@@ -414,8 +419,6 @@ def gpu(s: System, i: int, q: int, w: int) -> int:
     """Time in which an operation of i is entered or on its way to its stream."""
     if s.way in STREAMS:
         return in_streams(s, i, q, w)
-    if s.way == "gcaps":
-        return q * own(s, i) + preempted(s, i, q, w)
     return q * own(s, i) + met(s, i, w, {what: q * n for what, n in requests(s, i).items()})
 
 
@@ -507,22 +510,208 @@ def cut(work: int, slice: int) -> list[int]:
     return [min(slice, work - start) for start in range(0, work, slice)]
 
 
-def preempted(s: System, i: int, q: int, w: int) -> int:
-    """gcaps: the open task with the highest GPU priority has the GPU, also while it copies.
+# GCAPS: the most urgent task with an open section has the GPU, also while it copies ---------------
 
-    Engines are not preempted: copies of tasks that are not charged yet, one per copy of those.
+
+@dataclass(frozen=True)
+class Owner:
+    """Sums over a job: CPU work outside of sections and in them, operations, sections; the ready
+    intervals of a job, and those of them in which it has a section open."""
+
+    outside: int
+    calls: int
+    operations: int
+    sections: int
+    pieces: list
+    inner: list
+
+    @property
+    def inside(self) -> int:
+        return self.calls + self.operations
+
+
+def owner(s: System, k: int) -> Owner:
+    job, update = s.jobs[k], s.machine.update
+    pieces, inner = [], []
+    for n, call in enumerate(job.calls):
+        before = job.pieces[n] - call
+        if before or not call or update:
+            pieces.append(before)
+        if call:
+            pieces.append(call)
+            inner.append(call)
+        if update:  # the second update
+            pieces.append(0)
+            inner.append(0)
+    pieces += job.pieces[len(job.calls) :]
+    operations = own(s, k)
+    last = len(job.sections) - 1
+    if update and not s.spin and job.sections and not goes_on(job, last):
+        operations += s.machine.wake  # its thread updates
+    calls = sum(job.calls)
+    return Owner(job.cpu - calls, calls, operations, len(job.calls), pieces, inner)
+
+
+def updates(s: System, k: int, w: int):
+    """Updates of jobs of k in a window."""
+    return product(touching(s, k, w), 2 * len(s.jobs[k].sections))
+
+
+def on_core(s: System, k: int) -> int:
+    """Most that a job takes of its core while it does not wait."""
+    return s.jobs[k].cpu + 2 * len(s.jobs[k].sections) * s.machine.update
+
+
+def lower_users(s: System, i: int) -> list[int]:
+    return [k for k in s.others(i) if s.more_urgent(k, i) and s.jobs[k].sections]
+
+
+def of_jobs(s: System, k: int, w: int, x):
+    """x of each job of k that can do it in a window, up to a switch after its end."""
+    if s.R[k] == inf:
+        return product(inf, x)
+    until = s.R[k] + switch(s)
+    return product(cdiv(w + until - min(x, until), s.tasks[k].period), x)
+
+
+def hold(s: System, h: int):
+    """Longest time that a job of h keeps the GPU from less urgent tasks."""
+    u, m = owner(s, h), s.machine
+    time = u.inside + u.sections * (3 * m.update + 2 * switch(s))
+    for piece in u.inner:
+        _, length = interval(s, h, piece)
+        time += length - piece
+    return min(time, s.R[h] + switch(s) - s.tasks[h].jitter)
+
+
+def interval(s: System, i: int, piece: int) -> tuple[dict, float]:
+    """As `ready`, with updates: an update of each less urgent task may come first."""
+    t, L = s.tasks[i], 0
+    start = piece + len(lower_users(s, i)) * s.machine.update
+    while True:
+        counts = {h: carried(s, h, L + (piece == 0), on_core(s, h)) for h in s.hp(i)}
+        value = start + sum(product(n, on_core(s, h)) for h, n in counts.items())
+        if value <= L:
+            return counts, L
+        if value > 4 * (t.period + t.deadline + t.jitter):
+            return dict.fromkeys(counts, inf), inf
+        L = value
+
+
+def preempted(s: System, i: int, q: int, w: int):
+    """A window of q jobs of i under gcaps, where threads suspend."""
+    m, job, me = s.machine, s.jobs[i], owner(s, i)
+    eps, theta = m.update, switch(s)
+    total = q * (me.outside + me.inside + me.sections * (4 * eps + theta))
+    caps = [interval(s, i, piece)[0] for piece in me.pieces]
+
+    def core_work(by_piece: bool):
+        found, often = 0, q * len(me.pieces)
+        for h in s.hp(i):
+            count = carried(s, h, w, on_core(s, h))
+            if by_piece:
+                count = min(count, q * sum(cap[h] for cap in caps))
+            found += product(count, on_core(s, h))
+            if job.sections and s.jobs[h].sections:
+                of = owner(s, h)
+                time = of.operations + of.sections * (eps + 2 * theta)
+                found += of_jobs(s, h, w, hold(s, h) if by_piece else time)
+                often += 0 if by_piece else updates(s, h, w)
+        for low in lower_users(s, i):
+            most = product(carried(s, low, w, on_core(s, low)), on_core(s, low))
+            found += min(product(eps, min(often, updates(s, low, w))), most)
+        return found
+
+    if not job.sections:
+        return total + min(core_work(True), core_work(False))
+    if eps == 0 and not job.kernels:  # it needs engines alone
+        for h in s.hp(i):
+            count = min(carried(s, h, w, on_core(s, h)), q * sum(cap[h] for cap in caps))
+            total += product(count, on_core(s, h))
+        return total + met(s, i, w, {e: q * n for e, n in requests(s, i).items()})
+    total += min(core_work(True), core_work(False))
+    first = [k for k in s.others(i) if s.jobs[k].sections and s.gpu_order(k) < s.gpu_order(i)]
+    total += other_cores(s, i, w, first)
+    if m.stall:
+        behind = [k for k in s.others(i) if k not in [*first, *s.hp(i)]]
+        total += sum(product(eps, updates(s, k, w)) for k in behind)
+    return total + copies_of_others(s, i, w, q, {k: touching(s, k, w) for k in [*first, *s.hp(i)]})
+
+
+def other_cores(s: System, i: int, w: int, first: Sequence[int]):
+    """Work of tasks on other cores while one of `first` has the GPU."""
+    tasks, eps, theta, total = s.tasks, s.machine.update, switch(s), 0
+    for core in {t.core for t in tasks} - {tasks[i].core}:
+        here = [k for k in range(len(tasks)) if tasks[k].core == core]
+        some = [k for k in here if k in first]
+        if not some:
+            continue
+        low = max(some, key=lambda k: tasks[k].priority)
+        holds = work = begun = 0
+        for h in some:
+            of = owner(s, h)
+            if s.spin:
+                time = s.R[h] + theta - tasks[h].jitter
+                z = of.outside + of.inside + of.sections * (4 * eps + 2 * theta)
+            else:
+                time = hold(s, h)
+                z = (h != low) * of.outside + of.inside + of.sections * (3 * eps + 2 * theta)
+            holds += of_jobs(s, h, w, time)
+            work += of_jobs(s, h, w, z)
+            begun += updates(s, h, w)
+        for k in here:
+            if k not in some and tasks[k].priority < tasks[low].priority:
+                work += product(carried(s, k, w, on_core(s, k)), on_core(s, k))
+            elif tasks[k].priority > tasks[low].priority:
+                work += product(eps, min(begun, updates(s, k, w)))
+        total += min(holds, work)
+    return total
+
+
+def copies_of_others(s: System, i: int, w: int, q: int, jobs: dict):
+    """Copies of tasks that are not charged yet, one for each copy of i and of those jobs.
+
+    Engines are not preempted.
     """
-    if not s.jobs[i].kernels:
-        return met(s, i, w, {e: q * n for e, n in requests(s, i).items()})
-    before = [k for k in s.others(i) if s.jobs[k].sections and s.gpu_order(k) < s.gpu_order(i)]
-    total = sum(product(carried(s, h, w, own(s, h)), own(s, h)) for h in before)
-    charged = set(before) | set(s.hp(i))
+    total = 0
     for e in s.engines:
         count = q * requests(s, i)[e]
-        count += sum(product(touching(s, h, w), requests(s, h)[e]) for h in charged)
-        rest = [k for k in s.others(i) if k not in charged]
+        count += sum(product(n, requests(s, h)[e]) for h, n in jobs.items())
+        rest = [k for k in s.others(i) if k not in jobs]
         total += sum(share(s, i, k, w, items_of(s, k, e), count) for k in rest)
     return total
+
+
+def preempted_while_busy(s: System, i: int, q: int, w: int):
+    """The same where threads spin; the window begins when nothing on the core of i is pending that
+    is as urgent."""
+    tasks, m = s.tasks, s.machine
+    eps, theta = m.update, switch(s)
+
+    def whole(k: int) -> int:
+        of = owner(s, k)
+        return of.outside + of.inside + of.sections * (4 * eps + 2 * theta)
+
+    group = [i, *s.hp(i)]
+    users = [k for k in group if s.jobs[k].sections]
+    total = q * (whole(i) - len(s.jobs[i].sections) * theta) + len(lower_users(s, i)) * eps
+    total += sum(released(s, h, w) * whole(h) for h in s.hp(i))
+    if not users:
+        return total
+    last = max(users, key=s.gpu_order)
+    first = [
+        k
+        for k in s.others(i)
+        if k not in group and s.jobs[k].sections and s.gpu_order(k) < s.gpu_order(last)
+    ]
+    far = [k for k in first if tasks[k].core != tasks[i].core]
+    total += other_cores(s, i, w, far)
+    if far and any(s.jobs[h].sections for h in s.hp(i)):
+        total += theta  # back to another core, when the window begins
+    if m.stall:
+        total += sum(product(eps, updates(s, k, w)) for k in s.others(i) if k not in group)
+    jobs = {h: released(s, h, w) for h in s.hp(i)} | {k: touching(s, k, w) for k in first}
+    return total + copies_of_others(s, i, w, q, jobs)
 
 
 # Streams ------------------------------------------------------------------------------------------

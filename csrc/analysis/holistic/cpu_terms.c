@@ -6,9 +6,9 @@
  *
  *     L = m + sum of n_h C_h,  n_h = N(L, R_h, C_h, T_h) for m > 0,
  *
- * at most n_h jobs' worth. Where m = 0 the thread waits for the first instant at which it is the
- * most urgent one, so a release at the end of L counts: n_h = floor((L + R_h - min(C_h, R_h)) /
- * T_h)
+ * at most n_h jobs' worth. Under GCAPS (gcaps_terms.c) L and C_h include updates. Where m = 0 the
+ * thread waits for the first instant at which it is the most urgent one, so a release at the end of
+ * L counts: n_h = floor((L + R_h - min(C_h, R_h)) / T_h)
  * + 1. In a run of several jobs the end of one and the beginning of the next may be one interval;
  * each of both parts is no longer than its L. The smaller of both counts holds.
  *
@@ -32,7 +32,7 @@ static int64_t times(int64_t a, int64_t b)
 static int64_t in_interval(const gs_analysis_holistic_t *self, int64_t i, int64_t h, int64_t m,
                            int64_t length)
 {
-    int64_t work = self->task[h].cpu, response = self->response[h];
+    int64_t work = self->task[h].on_core, response = self->response[h];
     int64_t jobs = GS_ANALYSIS_COMMON_LIMIT;
     if (m > 0) {
         jobs = gs_analysis_holistic_carried(self, h, work, length);
@@ -47,13 +47,15 @@ int gs_analysis_holistic_interval(const gs_analysis_holistic_t *self, int64_t i,
                                   int64_t *length)
 {
     const gs_programs_t *p = self->programs;
-    int64_t most = times(4, p->period[i] + p->deadline[i] + p->jitter[i]), next = m;
+    int64_t most = times(4, p->period[i] + p->deadline[i] + p->jitter[i]);
+    int64_t work = plus(m, self->task[i].blocks), next = work;
     do {
         *length = next;
-        next = m;
+        next = work;
         for (int64_t h = 0; h < p->n; h++) {
-            if (gs_analysis_holistic_is_higher(self, h, i) && self->task[h].cpu > 0) {
-                next = plus(next, times(in_interval(self, i, h, m, *length), self->task[h].cpu));
+            int64_t each = self->task[h].on_core;
+            if (gs_analysis_holistic_is_higher(self, h, i) && each > 0) {
+                next = plus(next, times(in_interval(self, i, h, m, *length), each));
             }
         }
         int status = gs_poll(self->ctx, p->n);

@@ -56,14 +56,15 @@ static int check_parts(gs_context_t *ctx, const gs_programs_t *programs,
     return GS_OK;
 }
 
-/* Whoever spins keeps its core, which ties leave open. */
+/* Whoever spins keeps its core, and who owns the GPU depends on the order of the core: ties leave
+ * both open. */
 static int check_priorities(gs_context_t *ctx, const gs_programs_t *p)
 {
     for (int64_t i = 0; i < p->n; i++) {
         for (int64_t k = 0; k < i; k++) {
             if (p->core[i] == p->core[k] && p->priority[i] == p->priority[k]) {
                 return gs_fail(ctx, GS_ERR_VALUE, "priority", i, p->priority[i],
-                               "another priority for each task of a core whose tasks spin");
+                               "another priority for each task of a core");
             }
         }
     }
@@ -92,6 +93,7 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
         {"kernel_gap", options->kernel_gap},
         {"wake_latency", options->wake_latency},
         {"context_switch", options->context_switch},
+        {"update_cost", options->update_cost},
     };
     for (size_t c = 0; c < sizeof costs / sizeof *costs; c++) {
         if (costs[c].value < 0 || costs[c].value >= GS_ANALYSIS_COMMON_LIMIT) {
@@ -119,21 +121,23 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
     if (status == GS_OK) {
         status = check_parts(ctx, programs, options);
     }
-    if (status == GS_OK && options->links != NULL && options->rule == GS_ANALYSIS_HOLISTIC_EDF) {
+    const bool gcaps = options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
+    const bool timed = gcaps || options->rule == GS_ANALYSIS_HOLISTIC_EDF;
+    if (status == GS_OK && options->links != NULL && timed) {
         status = gs_fail(ctx, GS_ERR_VALUE, "rule", -1, options->rule,
                          "another rule where tasks release each other");
     }
     if (status == GS_OK && options->busy && options->rule == GS_ANALYSIS_HOLISTIC_EDF) {
         status = gs_fail(ctx, GS_ERR_VALUE, "busy", -1, 1, "threads that leave their cores");
     }
-    return status == GS_OK && options->busy ? check_priorities(ctx, programs) : status;
+    return status == GS_OK && (options->busy || gcaps) ? check_priorities(ctx, programs) : status;
 }
 
 static int allocate(gs_analysis_holistic_t *self)
 {
     size_t n = (size_t)self->programs->n, segments = (size_t)self->programs->begin[n];
     bool ok = (self->task = gs_alloc(self->ctx, n, sizeof *self->task)) != NULL &&
-              (self->item = gs_alloc(self->ctx, 14 * segments + n, sizeof *self->item)) != NULL &&
+              (self->item = gs_alloc(self->ctx, 18 * segments + n, sizeof *self->item)) != NULL &&
               (self->response = gs_alloc(self->ctx, 4 * n, sizeof *self->response)) != NULL;
     if (!ok) {
         return self->ctx->status;
@@ -162,6 +166,9 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
     if (status == GS_OK) {
         status = gs_analysis_holistic_facts(&self);
     }
+    if (status == GS_OK && options->rule == GS_ANALYSIS_HOLISTIC_GCAPS) {
+        status = gs_analysis_holistic_gcaps_facts(&self);
+    }
     if (status == GS_OK && streams) {
         status = gs_analysis_holistic_streams_start(&self);
     }
@@ -185,7 +192,8 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
     return status;
 }
 
-static const char *const RULES[] = {"one_stream", "streams", "time_slices", "edf_serial", NULL};
+static const char *const RULES[] = {"one_stream", "streams", "time_slices",
+                                    "edf_serial", "gcaps",   NULL};
 static const char *const LAUNCHES[] = {"graph", "sync", "async", NULL};
 static const char *const MODES[] = {"suspend", "busy", NULL};
 static const char *const QUEUES[] = {"own", "shared", "own_blocks", NULL};
@@ -202,6 +210,8 @@ static const gs_method_option_t OPTIONS[] = {
     {"wake_latency", "time", NULL, "0", "time from the end of operations to their thread"},
     {"timeslice", "positive time", NULL, NULL, "most time of a context while others wait"},
     {"context_switch", "time", NULL, "0", "time to switch to another context"},
+    {"update_cost", "time", NULL, "0", "length of an update, which opens or closes a section"},
+    {"stall", "boolean", NULL, "False", "whether every update stops the GPU"},
     {"part_sms", "integers", NULL, NULL, "SMs of each part of the GPU"},
     {"part_limit", "integers", NULL, NULL, "most SMs of each client at once"},
     {"queues", "choice", QUEUES, "own", "queues and channels of parts, or queues alone"},

@@ -35,7 +35,7 @@
  *     CPU_i, while the job is ready and does not run (cpu_terms.c);
  *     COPY_i, while an own copy waits for its engine (cpu_terms.c);
  *     GPU_i, while an own section waits for the GPU: queue_terms.c for one stream and for time
- *     slices, stream_terms.c for streams.
+ *     slices, stream_terms.c for streams. GCAPS has terms of its own (gcaps_terms.c).
  *
  * Operations that are called one by one are with the GPU while their thread still calls others;
  * such instants belong to the CPU. Since they enter their stream at several instants, each is a
@@ -62,7 +62,7 @@
 #include "analysis/holistic/holistic_rules.h"
 #include "core/method.h"
 
-/* With links: triggered_tasks.c; not for one unit at a time.
+/* With links: triggered_tasks.c; not for one unit at a time and GCAPS.
  *
  * Errors: those of gs_programs_check; GS_ERR_VALUE for options out of range, for links that make no
  * groups, for blocks that fit no SM, and for block sizes of more than 2^24 combinations;

@@ -10,7 +10,8 @@ enum {
     GS_ANALYSIS_HOLISTIC_STREAMS = 1,     /* a stream for each task, with levels and channels */
     GS_ANALYSIS_HOLISTIC_TIME_SLICES = 2, /* a context for each task, in turns */
     GS_ANALYSIS_HOLISTIC_EDF = 3,         /* one unit at a time, the earliest deadline first */
-    GS_ANALYSIS_HOLISTIC_RULES = 4
+    GS_ANALYSIS_HOLISTIC_GCAPS = 4,       /* the most urgent context with an open section first */
+    GS_ANALYSIS_HOLISTIC_RULES = 5
 };
 
 /* Parts of the GPU, with streams. */
@@ -64,7 +65,9 @@ typedef struct {
     int64_t kernel_gap;     /* of a kernel: from the head of its stream to its queue */
     int64_t wake_latency;   /* from the end of a section to its thread, if that is off its core */
     int64_t timeslice;      /* time slices: at least 1 */
-    int64_t context_switch; /* time slices */
+    int64_t context_switch; /* time slices, GCAPS */
+    int64_t update_cost;    /* GCAPS: of an update, which opens or closes a section */
+    bool stall;             /* GCAPS: every update stops the GPU */
     /* Streams. gpu: resources of an SM, and how many there are; NULL: sms SMs with sm_threads
      * threads each, the only resource. */
     const gs_gpu_t *gpu;

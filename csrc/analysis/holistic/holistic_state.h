@@ -61,9 +61,11 @@ typedef struct {
 
 /* Facts of a task that follow from its program. */
 typedef struct {
-    int64_t cpu; /* CPU work of a job */
+    int64_t cpu;     /* CPU work of a job */
+    int64_t on_core; /* most that a job takes of its core while it does not wait */
+    int64_t blocks;  /* ticks of updates of less urgent tasks in a ready interval, at most */
     gs_analysis_holistic_list_t
-        piece;       /* CPU work before each section, 0 included, and at the end */
+        piece;       /* ready intervals: CPU work before each section, 0 included, and at the end */
     int64_t delay;   /* latencies, gaps and wake-ups of a job */
     int64_t entries; /* instants at which kernels of a job enter their stream */
     int64_t kernels;
@@ -75,8 +77,13 @@ typedef struct {
     /* One stream: sections, by the time of their operations. Time slices: slices with their
      * switches. */
     gs_analysis_holistic_list_t turn;
-    int64_t turns; /* of a job */
+    int64_t turns; /* of a job; GCAPS: its sections */
     int64_t alone; /* time of the kernels of a job, alone on all SMs */
+    /* GCAPS. */
+    gs_analysis_holistic_list_t inner; /* pieces in open sections */
+    int64_t pieces;                    /* of a job */
+    int64_t calls;                     /* CPU work in open sections */
+    int64_t held;                      /* H */
     /* Streams. */
     gs_analysis_holistic_load_t load[GS_ANALYSIS_HOLISTIC_WEIGHTS];
     gs_analysis_holistic_list_t hold; /* per section: last blocks of all kernels, the last one only
@@ -150,7 +157,7 @@ struct gs_analysis_holistic_test {
     int64_t *ready;      /* owned, scratch: per more urgent task, its jobs in the ready
                             intervals of a job; LIMIT: not known */
     int64_t *spinning;   /* owned, scratch: per more urgent task, G_h */
-    int64_t switch_cost; /* time slices; 0 for a single context */
+    int64_t switch_cost; /* time slices, GCAPS; 0 for a single context */
     bool graph;          /* sections of some task may have several operations */
     gs_analysis_holistic_groups_t *groups; /* NULL: no task is released by others */
     /* Streams. */
@@ -377,6 +384,19 @@ int64_t gs_analysis_holistic_operations(const gs_analysis_holistic_t *self, int6
 /* F_i(q, w) of a core that is never given up, its more urgent jobs and the q own ones counted
  * together: sets all terms, which are 0. */
 gs_analysis_holistic_gpu_t gs_analysis_holistic_group;
+
+/* gcaps_terms.c */
+
+/* Fills in what a job takes of its core. Errors: GS_ERR_VALUE for levels that disagree with the
+ * priorities of a core. */
+int gs_analysis_holistic_gcaps_facts(gs_analysis_holistic_t *self);
+
+/* Fills in what the terms of a task need, from the bounds so far. */
+int gs_analysis_holistic_gcaps_start(gs_analysis_holistic_t *self, int64_t i);
+
+/* F_i(q, w): sets all terms, which are 0. */
+void gs_analysis_holistic_gcaps(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
+                                int64_t window, int64_t *terms);
 
 /* stream_terms.c */
 

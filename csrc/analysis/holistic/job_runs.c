@@ -28,6 +28,10 @@ int64_t gs_analysis_holistic_demand(const gs_analysis_holistic_t *self, int64_t 
     const bool queue = self->options->rule != GS_ANALYSIS_HOLISTIC_STREAMS;
     int64_t of_group[GS_ANALYSIS_HOLISTIC_TERMS] = {0}, sum, together;
     memset(terms, 0, sizeof of_group);
+    if (self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS) {
+        gs_analysis_holistic_gcaps(self, i, q, window, terms);
+        return sum_of(terms);
+    }
     terms[GS_ANALYSIS_HOLISTIC_OWN] = times(q, self->task[i].cpu);
     terms[GS_ANALYSIS_HOLISTIC_CPU] = gs_analysis_holistic_cpu(self, i, q, window);
     self->gpu(self, i, q, window, terms);
@@ -51,7 +55,9 @@ int gs_analysis_holistic_run(gs_analysis_holistic_t *self, int64_t i, int64_t *d
     int64_t most = times(4, p->period[i] + p->deadline[i] + p->jitter[i]);
     int64_t window = self->window[i], worst = 0;
     int64_t terms[GS_ANALYSIS_HOLISTIC_TERMS];
-    int status = gs_analysis_holistic_cpu_start(self, i);
+    int status = self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS
+                     ? gs_analysis_holistic_gcaps_start(self, i)
+                     : gs_analysis_holistic_cpu_start(self, i);
     for (int64_t q = 1; status == GS_OK; q++) {
         int64_t next = gs_analysis_holistic_demand(self, i, q, window, terms);
         while (next > window && next <= most && status == GS_OK) {

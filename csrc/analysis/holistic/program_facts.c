@@ -14,6 +14,7 @@ typedef struct {
     int64_t run;   /* of kernels that follow each other without a copy, alone */
     int64_t apart; /* their slices, if each has its own */
     int64_t cpu;   /* work before it, with calls */
+    int64_t calls;
     int64_t operations;
     int64_t copies[GS_PROGRAMS_ENGINES], copy_time[GS_PROGRAMS_ENGINES];
     /* Before its last kernel, and since. */
@@ -196,13 +197,38 @@ static void largest(int64_t *most, int64_t value)
     *most = value > *most ? value : *most;
 }
 
+/* The ready intervals before a section and in it: with updates each begins behind one. */
+static void add_pieces(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
+                       const section_t *s)
+{
+    const bool updates = self->options->update_cost > 0;
+    int64_t before = s->cpu - s->calls;
+    if (self->options->rule != GS_ANALYSIS_HOLISTIC_GCAPS) {
+        add(&t->piece, s->cpu, 1);
+        return;
+    }
+    if (before > 0 || s->calls == 0 || updates) {
+        add(&t->piece, before, 1);
+    }
+    if (s->calls > 0) {
+        add(&t->piece, s->calls, 1);
+        add(&t->inner, s->calls, 1);
+    }
+    if (updates) {
+        add(&t->piece, 0, 1);
+        add(&t->inner, 0, 1);
+    }
+    t->calls = plus(t->calls, s->calls);
+    t->turns++;
+}
+
 static void end_section(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
                         int64_t i, section_t *s)
 {
     const bool loose = is_loose(self, i);
     int64_t gaps = times(s->kernels, self->options->kernel_gap);
     end_run(self, t, s);
-    add(&t->piece, s->cpu, 1);
+    add_pieces(self, t, s);
     t->delay = plus(t->delay, plus(self->options->latency, gaps));
     s->time = plus(s->time, gaps);
     for (int e = 0; e < GS_PROGRAMS_ENGINES; e++) {
@@ -306,6 +332,7 @@ static void add_call(const gs_analysis_holistic_t *self, gs_analysis_holistic_ta
     if (first || self->options->launches[i] != GS_ANALYSIS_HOLISTIC_GRAPH) {
         int64_t call = gs_analysis_holistic_call(self, i);
         s->cpu = plus(s->cpu, call);
+        s->calls = plus(s->calls, call);
         t->cpu = plus(t->cpu, call);
     }
 }
@@ -354,6 +381,13 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
         add(&t->piece, cpu, 1);
         wakes += section_count > 0;
     }
+    if (self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS && self->options->update_cost > 0) {
+        wakes = section_count; /* a thread updates behind each */
+    }
+    for (int64_t c = 0; c < t->piece.kinds; c++) {
+        t->pieces += t->piece.item[c].count;
+    }
+    t->on_core = t->cpu;
     if (!self->options->busy) {
         t->delay = plus(t->delay, times(wakes, self->options->wake_latency));
     }
@@ -364,7 +398,7 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
     return status;
 }
 
-/* Time slices: a context for each task; without a second one there is no switch. */
+/* A context for each task; without a second one there is no switch. */
 static int64_t switch_cost(const gs_analysis_holistic_t *self)
 {
     const gs_programs_t *p = self->programs;
@@ -376,8 +410,9 @@ static int64_t switch_cost(const gs_analysis_holistic_t *self)
         }
         users += kernels > 0;
     }
-    const bool slices = self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES;
-    return slices && users > 1 ? self->options->context_switch : 0;
+    const bool contexts = self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES ||
+                          self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
+    return contexts && users > 1 ? self->options->context_switch : 0;
 }
 
 int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
@@ -391,9 +426,10 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
     }
     for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
         gs_analysis_holistic_task_t *t = &self->task[i];
-        enum { OTHERS = 7, LISTS = OTHERS + GS_PROGRAMS_ENGINES };
+        enum { OTHERS = 8, LISTS = OTHERS + GS_PROGRAMS_ENGINES };
         gs_analysis_holistic_list_t *lists[LISTS] = {&t->piece,
                                                      &t->turn,
+                                                     &t->inner,
                                                      &t->hold,
                                                      &t->load[0].work,
                                                      &t->load[1].work,
@@ -406,14 +442,15 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
         const size_t count = LISTS;
         for (size_t l = 0; l < count; l++) {
             lists[l]->item = item;
-            item += l == 1 ? 2 * segments : segments + (l == 0);
+            const int64_t room[] = {3 * segments + 1, 2 * segments, 2 * segments};
+            item += l < 3 ? room[l] : segments;
         }
         status = facts_of(self, t, i);
         for (size_t l = 0; l < count; l++) {
             sort(lists[l]);
         }
         if (status == GS_OK) {
-            status = gs_poll(self->ctx, 14 * segments);
+            status = gs_poll(self->ctx, 18 * segments);
         }
     }
     return status;

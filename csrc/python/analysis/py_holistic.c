@@ -155,10 +155,11 @@ GS_PYTHON_SIGNATURE(
     "holistic(period, deadline, jitter, core, priority, level, channel, part, *, kind, time, "
     "engine, "
     "blocks, threads, block_time, regs, smem, waits, rule, launches, busy, latency, launch_cpu, "
-    "graph_launch_cpu, kernel_gap, wake_latency, timeslice, context_switch, sms, sm_threads, "
+    "graph_launch_cpu, kernel_gap, wake_latency, timeslice, context_switch, update_cost, stall, "
+    "sms, sm_threads, "
     "limits, parts, part_sms, channel_ended, whole_ticks, before_begin, before, best, windows, "
     "stop)",
-    "AAAAAAAAAAAAAAAAALApLLLLLLLLLNLNppNNNpS", "tuple[_Ints, _Ints, _Ints, _Ints | None]",
+    "AAAAAAAAAAAAAAAAALApLLLLLLLLpLLNLNppNNNpS", "tuple[_Ints, _Ints, _Ints, _Ints | None]",
     "Bounds of whole programs (gs_analysis_holistic_bound) for a stack of N sets: eight\n"
     "arrays of shape (N, n), then arrays of shape (N, n, q), 0 beyond the segments\n"
     "of a task. Returns the bounds, -1 without one, and the jobs of the run, (N, n)\n"
@@ -173,15 +174,15 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
 {
     PyObject *in[COLUMNS], *link[LINKS], *launches, *limits, *part_sms, *stop, *result = NULL;
     long long rule, latency, launch_cpu, graph_launch_cpu, kernel_gap, wake_latency;
-    long long timeslice, context_switch, sms, sm_threads, parts;
-    int busy, channel_ended, whole_ticks, windows;
+    long long timeslice, context_switch, update_cost, sms, sm_threads, parts;
+    int busy, stall, channel_ended, whole_ticks, windows;
     if (!gs_python_parse(&holistic_signature, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
                          &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
                          &in[13], &in[14], &in[15], &in[16], &rule, &launches, &busy, &latency,
                          &launch_cpu, &graph_launch_cpu, &kernel_gap, &wake_latency, &timeslice,
-                         &context_switch, &sms, &sm_threads, &limits, &parts, &part_sms,
-                         &channel_ended, &whole_ticks, &link[BEFORE_BEGIN], &link[BEFORE],
-                         &link[BEST], &windows, &stop)) {
+                         &context_switch, &update_cost, &stall, &sms, &sm_threads, &limits, &parts,
+                         &part_sms, &channel_ended, &whole_ticks, &link[BEFORE_BEGIN],
+                         &link[BEFORE], &link[BEST], &windows, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -233,6 +234,8 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
         .wake_latency = wake_latency,
         .timeslice = timeslice,
         .context_switch = context_switch,
+        .update_cost = update_cost,
+        .stall = stall != 0,
         .gpu = limits == Py_None ? NULL : &of.gpu,
         .sms = sms,
         .sm_threads = sm_threads,
