@@ -22,6 +22,7 @@ from gpusched.comparison.analyses import (
     analyzed,
     asked_way,
     options_of,
+    timed,
     with_costs,
 )
 from gpusched.comparison.choosing.choice_answer import AIMS, Choice, check_aimed
@@ -49,6 +50,7 @@ def choose(
     what: Sequence[str] | None = None,
     aim: Aim = "margin",
     of: str = "all",
+    times: str = "largest",
     seed: Any = 0,
     budget: Budget | None = None,
     progress: Progress = None,
@@ -155,6 +157,7 @@ tested)
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(aim, AIMS, "aim")
+    workload = timed(workload, times)
     key = int.from_bytes(seed_key(seed).tobytes(), "little")
     began = perf_counter()
     way = asked_way(way, options)
