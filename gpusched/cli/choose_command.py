@@ -19,8 +19,9 @@ def add(commands: Any) -> None:
         help="choose cores, priorities, levels and SMs with which a test guarantees a workload",
         description="Chooses what the workload and the options leave open under one way of sharing "
         "the GPU, so that its test guarantees every deadline: cores and CPU priorities of tasks, "
-        "levels of streams, SMs of clients of MPS, static partitions and green contexts, GPU "
-        "instances, offsets of sources on one clock. Prints the changes, the verdict before and "
+        "levels of streams, priorities on the GPU, the length of time slices, SMs of clients of "
+        "MPS, static partitions and green contexts, GPU instances, offsets of sources on one "
+        "clock. Prints the changes, the verdict before and "
         "with them, the margin, the bounds of paths, and how many of all choices were tested.",
         epilog="Exit code: 0 when every deadline is guaranteed with the chosen values, 1 when no "
         "way can meet the deadlines, 3 when none of the tested choices is guaranteed, or the way "
@@ -32,8 +33,8 @@ def add(commands: Any) -> None:
         "--what",
         type=lambda text: text.split(","),
         metavar="KIND,...",
-        help="values to choose: sms, levels, cores, priorities, offsets, instances, as far as the "
-        "way has them (default: those that are not stated)",
+        help="values to choose: sms, levels, slices, gpu_priorities, cores, priorities, offsets, "
+        "instances, as far as the way has them (default: those that are not stated)",
     )
     parser.add_argument(
         "--aim",

@@ -651,47 +651,47 @@ def _priority_streams(
     return Found(answer, view, bool(answer.accepted), (), slower)
 
 
-def _placed(derived: Callable[[DerivedModels], View[HostTasks]]) -> Callable[..., Found]:
+def _placed(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
     """A test of tasks with cores, which are chosen if the workload has none."""
+    view, cpus, kept = placed_view(models, way), models.platform.cpus, request.allocation
+    hosts = view.tasks
+    links = links_of(models.workload, hosts)
+    said = () if links is None else (RELEASED,)
+    if "own_processes" in way.premises:
+        said = (*said, *models.own_processes())
+    way = with_platform(way.replace(**options), models)
+    apart = takes_tasks_apart(way)
 
-    def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
-        view, cpus, kept = derived(models), models.platform.cpus, request.allocation
-        hosts = view.tasks
-        links = links_of(models.workload, hosts)
-        said = () if links is None else (RELEASED,)
-        if "own_processes" in way.premises:
-            said = (*said, *models.own_processes())
-        way = with_platform(way.replace(**options), models)
-        apart = takes_tasks_apart(way)
+    def test_of(way: Way) -> ReleasedTest:
+        return lambda tasks, apart: run_test(tasks, way, cpus, stop=request.stop, apart=apart)
 
-        def test_of(way: Way) -> ReleasedTest:
-            return lambda tasks, apart: run_test(tasks, way, cpus, stop=request.stop, apart=apart)
+    if kept is None and not models.has_cores():
 
-        if kept is None and not models.has_cores():
+        def tested(stack: HostTasks, server: Int64Array | None) -> Verdict:
+            asked = way if server is None else way.replace(server=server)
+            found, _ = tested_with_links(stack, links, test_of(asked), apart=apart)
+            return found
 
-            def tested(stack: HostTasks, server: Int64Array | None) -> Verdict:
-                asked = way if server is None else way.replace(server=server)
-                found, _ = tested_with_links(stack, links, test_of(asked), apart=apart)
-                return found
+        def chosen() -> CoreChoice:
+            timed = with_periods(hosts, links)
+            first = analysis.partition(timed, cpus, way, stop=request.stop)
+            return with_cores(hosts, cpus, tested, first)
 
-            def chosen() -> CoreChoice:
-                timed = with_periods(hosts, links)
-                first = analysis.partition(timed, cpus, way, stop=request.stop)
-                return with_cores(hosts, cpus, tested, first)
-
-            choice = models.once(("cores", way), chosen)
-            kept, said = Allocation(choice.core, server=choice.server), (*said, choice.sentence)
-        if kept is not None:
-            hosts = hosts.replace(core=kept.core)
-            way = way if kept.server is None else way.replace(server=kept.server)
-        answer, released = tested_with_links(hosts, links, test_of(way), apart=apart)
-        return Found(answer, view, bool(answer.accepted), said, released=released)
-
-    return run
+        choice = models.once(("cores", way), chosen)
+        kept, said = Allocation(choice.core, server=choice.server), (*said, choice.sentence)
+    if kept is not None:
+        hosts = hosts.replace(core=kept.core)
+        way = way if kept.server is None else way.replace(server=kept.server)
+    answer, released = tested_with_links(hosts, links, test_of(way), apart=apart)
+    return Found(answer, view, bool(answer.accepted), said, released=released)
 
 
-def _locked(models: DerivedModels) -> View[HostTasks]:
-    """The tasks of a way in which one of them at a time uses the GPU."""
+def placed_view(models: DerivedModels, way: Way) -> View[HostTasks]:
+    """The tasks of a way with contexts, or in which one of them at a time uses the GPU."""
+    if way.name == "time_slices":
+        return models.hosts("all", waits=True, split=True, switches=False)
+    if way.family == "contexts":
+        return models.hosts("all", waits=True, switches=False, delayed=True)
     return models.hosts("all", waits=False, delayed=True)
 
 
@@ -939,10 +939,8 @@ _TESTS: dict[str, Test] = {
     "mps": _mps,
     "mps_static": _in_parts,
     "green_contexts": _in_parts,
-    "time_slices": _placed(
-        lambda models: models.hosts("all", waits=True, split=True, switches=False)
-    ),
-    "gcaps": _placed(lambda models: models.hosts("all", waits=True, switches=False, delayed=True)),
+    "time_slices": _placed,
+    "gcaps": _placed,
     "stgm": _stgm,
     "mig": _mig,
     "srm": _global_edf(analysis.srm),
@@ -956,4 +954,4 @@ _TESTS: dict[str, Test] = {
 
 def _test_of(way: Way) -> Test:
     """The test of a way with the model that its proof is about, which only locks share."""
-    return _placed(_locked) if way.family == "lock" else _TESTS[way.name]
+    return _placed if way.family == "lock" else _TESTS[way.name]

@@ -38,6 +38,7 @@ from gpusched.comparison.analyses import (
     costs_of,
     grouped,
     options_of,
+    timed,
     with_costs,
 )
 from gpusched.comparison.derived_models import DerivedModels, Gaps
@@ -163,6 +164,7 @@ def margin(
     of: str = "all",
     gaps: Gaps = "occupy",
     triggered: Triggered = "apart",
+    times: str = "largest",
     budget: Budget | None = None,
     stop: Any = None,
     **options: OptionValue,
@@ -181,8 +183,9 @@ def margin(
 
     Parameters
     ----------
-    workload, platform, way, gaps, triggered, stop, options
-        As in `analyze`.
+    workload, platform, way, gaps, triggered, times, stop, options
+        As in `analyze`. With a quantile, such as ``times="p99"``, the times of that quantile grow;
+        all guarantees are then conditional on it, and so is the factor.
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each exact search. Default:
         200,000 states and 32 MiB for each search. Each test gets half of the seconds that are left;
@@ -211,7 +214,7 @@ def margin(
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
-    workload = grouped(workload, triggered)
+    workload = grouped(timed(workload, times), triggered)
     if not isinstance(of, str):
         raise TypeError(f"of: got {shown(of)}, expected 'all' or the name of a path")
     if of != "all" and workload.path(of).deadline is None:
@@ -293,7 +296,9 @@ class Growth:
             given = DerivedModels(workload, platform)
             answer = self._within(lambda asked: analyzed(given, way, asked), request)
         self._options = request.options if answer is None else answer.options
+        observed = workload.observed  # of a quantile, all guarantees are conditional
         self._conditional = conditional or (answer is not None and answer.conditional)
+        self._conditional |= observed is not None and observed.quantile < 1
         self._most, self._under = Fraction(0), False  # accepted; whether under conditions only
         exact = way.monotone and request.options.get("variant", "sound") == "sound"
         exact = exact and not any(task.best for task in workload)

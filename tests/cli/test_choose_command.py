@@ -41,6 +41,17 @@ def test_what_it_chooses_is_guaranteed_by_check(folder: Path) -> None:
     assert npz.returncode == 0 and gs.Choice.load(folder / "choice.npz").accepted
 
 
+def test_time_slices_are_options_of_check(folder: Path) -> None:
+    common = (*ORIN, "--way", "time_slices", "--context-switch", "60us")
+    done = run(folder, "choose", "program.toml", *common, "--what", "slices", "--json")
+    arguments = shlex.split(json.loads(done.stdout)["arguments"])
+    assert arguments[0] == "--timeslice"
+    check = run(folder, "check", "program.toml", *common, *arguments)
+    assert check.returncode == done.returncode == 0
+    line = refused(folder, "choose", "program.toml", *common, "--what", "processes")
+    assert line.startswith("what[0]: got 'processes', expected one of slices, cores")
+
+
 def test_none_is_guaranteed(folder: Path) -> None:
     command = ("choose", "program.toml", *ORIN, "--way", "mpcp", "--what", "cores", "--seed", "3")
     done = run(folder, *command, "--aim", "change", "--choices", "50")

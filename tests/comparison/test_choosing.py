@@ -6,12 +6,14 @@ import shlex
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 import gpusched as gs
-from gpusched.comparison.choosing.choice_search import starting_points
+from gpusched.comparison.choosing.choice_search import ChoiceSearch, starting_points
 from gpusched.comparison.choosing.open_values import OPEN, open_values
+from gpusched.comparison.choosing.quick_rejection import QuickRejection
 from gpusched.comparison.derived_models import DerivedModels
 from tests.reference import choosing as twin
 
@@ -36,7 +38,8 @@ def program(seed: int, tasks: int = 2, sms: int = 4) -> tuple[gs.Workload, gs.Pl
         made.append(gs.Task(f"t{i}", period, segments, deadline=deadline))
     cc = random.choice(((8, 7), (9, 0))) if sms >= 8 else None
     gpu = gs.GPU(sms=sms, threads_per_sm=1024, blocks_per_sm=16, cc=cc)
-    return gs.Workload(made, tick="us"), gs.Platform(gpu, cpus=2, slowdown=random.choice((1, 1.4)))
+    platform = gs.Platform(gpu, cpus=2, slowdown=random.choice((1, 1.4)), context_switch=7)
+    return gs.Workload(made, tick="us"), platform
 
 
 CASES = [
@@ -53,6 +56,10 @@ CASES = [
     ("gcaps", ["cores", "priorities"], 3, 4),
     ("mpcp", ["cores", "priorities"], 3, 4),
     ("gpu_server", ["priorities"], 3, 4),
+    ("time_slices", ["slices"], 2, 4),
+    ("gcaps", ["gpu_priorities", "cores"], 3, 4),
+    ("edf_parallel", ["cores"], 2, 4),
+    ("pbs", ["cores", "priorities"], 2, 4),
 ]
 
 
@@ -68,6 +75,49 @@ def test_equals_an_enumeration(way: str, what: list[str], tasks: int, sms: int, 
     again = gs.analyze(found.workload, found.platform, way)
     assert again.verdict == found.verdict
     assert found.margin.factor == gs.margin(found.workload, found.platform, way).factor
+
+
+@pytest.mark.parametrize("way", ["mpcp", "fmlp_plus", "gpu_server", "gcaps"])
+def test_quick_rejections_change_nothing(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is that of a search in which each choice has a whole analysis for each factor."""
+    asked: list[bool] = []
+    rejects = QuickRejection.rejects
+
+    def counted(self: QuickRejection, *arguments: Any) -> bool:
+        asked.append(rejects(self, *arguments))
+        return asked[-1]
+
+    def without(self: QuickRejection, *arguments: Any) -> bool:
+        return False
+
+    init = ChoiceSearch.__init__
+
+    def all_factors(self: ChoiceSearch, *arguments: Any) -> None:
+        init(self, *arguments)
+        self._monotone = False
+
+    for seed in range(4):
+        w, p = program(seed, 3)
+        tasks = list(w)
+        if seed == 1:
+            tasks[2] = gs.Task("t2", segments=tasks[2].segments, after=["t0"])
+        if seed == 2:
+            tasks[1] = tasks[1].replace(jitter=40)
+        if seed == 3:  # with least times no factor stands for smaller ones
+            tasks[0] = tasks[0].replace(best=20)
+            tasks = [task.replace(deadline=task.deadline // 3) for task in tasks]
+        w = w.replace(tasks=[task.replace(core=0) for task in tasks])
+        for what, states in ((["cores", "priorities"], 2000), (["priorities"], 5)):
+            call: dict[str, Any] = {"what": what, "aim": "change" if seed % 2 else "margin"}
+            call |= {"seed": seed, "budget": gs.Budget(states=states)}
+            with monkeypatch.context() as patched:
+                patched.setattr(QuickRejection, "rejects", counted)
+                quick = gs.choose(w, p, way, **call)
+            with monkeypatch.context() as patched:
+                patched.setattr(QuickRejection, "rejects", without)
+                patched.setattr(ChoiceSearch, "__init__", all_factors)
+                assert gs.choose(w, p, way, **call) == quick
+    assert True in asked and False in asked
 
 
 def test_the_number_of_choices_is_that_of_the_list() -> None:
@@ -87,7 +137,61 @@ def test_the_number_of_choices_is_that_of_the_list() -> None:
                         one.applied(value, w, p)
 
 
-@pytest.mark.parametrize("way", ["priority_streams", "mps", "mps_static", "green_contexts"])
+def test_time_slices_of_one_digit() -> None:
+    """From a switch to the longest deadline; the stated length is among them, if it is ticks."""
+    w, p = program(0, 2)
+    longest = max(task.deadline for task in w)
+    for given, start in (("2ms", (2000,)), (1234, (1234,)), ("2.5us", None)):
+        platform = p.replace(timeslice=given)
+        models = DerivedModels(w, platform)
+        [slices] = open_values(["slices"], models, gs.ways.as_way("time_slices"), None)
+        lengths = [length for (length,) in slices.every()]
+        every = {n for n in range(7, longest + 1) if len(str(n).rstrip("0")) == 1}
+        assert slices.start == start and slices.count == len(lengths)
+        assert set(lengths) == every | set(start or ()) and lengths == sorted(lengths)
+        random = Random(1)
+        for value in map(lambda length: (length,), lengths):
+            assert slices.moved(value, "t0", random)[0] in lengths
+            assert slices.applied(value, w, platform)[1].timeslice == value[0]
+    found = gs.choose(w, p.replace(timeslice="2.5us"), "time_slices", what=["slices"])
+    assert found.refused and found.accepted and "--timeslice " in found.arguments
+    state = shlex.split(found.arguments)[1]
+    assert gs.Platform(timeslice=state).at("us").timeslice == found.platform.at("us").timeslice
+    assert gs.choose(w, p, "time_slices", budget=gs.Budget(states=3)).what[0] == "slices"
+    for other in (p.replace(timeslice="1ms"), p.replace(context_switch=0)):
+        assert "slices" not in gs.choose(w, other, "time_slices", budget=gs.Budget(states=3)).what
+    with pytest.raises(ValueError, match="context_switch: got 0, expected the time of a switch"):
+        gs.choose(w, p.replace(context_switch=0), "time_slices", what=["slices"])
+    with pytest.raises(ValueError, match=r"context_switch: got 9999, expected less than the"):
+        free = p.replace(context_switch=9999, timeslice="2.5us")
+        gs.choose(w, free, "time_slices", what=["slices"])
+
+
+def test_gpu_priorities_that_are_not_those_of_cpus() -> None:
+    """The task that is urgent on its core has long work on the GPU."""
+    tasks = [
+        gs.Task("plan", 300, [gs.CPU(5), gs.Kernel(100)], priority=0, core=0),
+        gs.Task("camera", 120, [gs.CPU(5), gs.Kernel(20)], deadline=60, priority=1, core=1),
+        gs.Task("log", 90, [gs.CPU(5)], priority=2, core=0),
+    ]
+    w, p = gs.Workload(tasks, "us"), gs.Platform("AGX Orin", cpus=2)
+    found = gs.choose(w, p, "gcaps")
+    assert found.what == ("gpu_priorities",) and found.total == 2 and found.whole
+    assert found.before is not None and not found.before.accepted and found.accepted
+    assert [task.gpu_priority for task in found.workload] == [1, 0, None]
+    assert found.changes == (
+        "plan: GPU priority 1 instead of 0",
+        "camera: GPU priority 0 instead of 1",
+    )
+    none = gs.Workload([gs.Task("log", 90, [gs.CPU(5)])], "us")
+    with pytest.raises(ValueError, match="tasks: got none with GPU work"):
+        gs.choose(none, p, "gcaps", what=["gpu_priorities"])
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["priority_streams", "mps", "mps_static", "green_contexts", "time_slices", "gcaps", "pbs"],
+)
 def test_no_job_is_late_with_a_guaranteed_choice(way: str) -> None:
     guaranteed = 0
     for seed in range(6):
@@ -98,10 +202,11 @@ def test_no_job_is_late_with_a_guaranteed_choice(way: str) -> None:
         guaranteed += 1
         again = gs.analyze(found.workload, found.platform, way)
         assert again.accepted
-        runs = gs.observe(
-            found.workload, found.platform, way, seed=seed, count=5, low=0.3, gap=0.5, until="60ms"
-        )
+        draws: dict[str, Any] = {"seed": seed, "count": 5, "low": 0.3, "until": "60ms"}
+        draws["gap"] = 0 if way == "pbs" else 0.5  # a plan is for periodic releases
+        runs = gs.observe(found.workload, found.platform, way, **draws)
         assert runs.late_count.sum() == 0
+        assert again.bounded.all() and (runs.worst <= again.response).all()
     assert guaranteed >= 2
 
 
@@ -209,7 +314,17 @@ def test_budget_progress_and_stop() -> None:
 def test_errors() -> None:
     w, p = levelled()
     for more, error, text in (
-        ({"way": "srm"}, ValueError, r"way: got 'srm', under which nothing is chosen"),
+        ({"way": "srm"}, ValueError, r"got 'srm', under which nothing .*; jobs run on any CPU"),
+        (
+            {"way": "time_slices", "what": ["processes"]},
+            ValueError,
+            r"what\[0\]: got 'processes', .*; its test takes a process for each task",
+        ),
+        (
+            {"way": "pbs", "what": ["order"]},
+            ValueError,
+            r"got 'order', .*; its test is a search for the order",
+        ),
         ({"what": "levels"}, TypeError, r"what: got 'levels', expected a list"),
         ({"what": []}, ValueError, r"what: got none, expected some of levels"),
         ({"what": ["sms"]}, ValueError, r"what\[0\]: got 'sms', expected one of levels, cores"),

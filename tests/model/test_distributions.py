@@ -257,6 +257,34 @@ def test_compare_takes_a_quantile() -> None:
     assert found.workload["a"].kernels[0].time == 4100
 
 
+def test_margins_and_choices_take_a_quantile() -> None:
+    """They are those of the workload at the quantile; no factor is guaranteed without condition."""
+    platform = gs.Platform("Xavier", cpus=2)
+    found = set()
+    for seed in range(cases(12)):
+        rng = Random(seed)
+        tasks = []
+        for i in range(2):
+            low, middle, high = sorted(rng.randint(1, 30) for _ in range(3))
+            times = {"p50": low, "p99": middle, "largest": high}
+            tasks.append(gs.Task(f"t{i}", rng.randint(25, 90), [gs.CPU(1), gs.Kernel(times)]))
+        w = gs.Workload(tasks, "us")
+        for way in ("mpcp", "streams"):
+            margin = gs.margin(w, platform, way, times="p99")
+            assert margin == gs.margin(w.at_quantile("p99"), platform, way)
+            largest = gs.margin(w, platform, way)
+            if margin.factor is None or largest.factor is None:
+                continue
+            assert margin.conditional and margin.factor >= largest.factor
+            found.add(margin.factor < 1)  # where the quantile itself is not accepted, too
+        chosen = gs.choose(w, platform, "mpcp", times="p99")
+        assert chosen == gs.choose(w.at_quantile("p99"), platform, "mpcp")
+        assert not chosen.accepted
+    assert found == {False, True} or cases(1) < 1
+    with pytest.raises(ValueError, match="times: got 'worst', expected 'largest' or a quantile"):
+        gs.margin(w, platform, "mpcp", times="worst")
+
+
 def test_exceedance_is_exact() -> None:
     """Of n + 1 exchangeable samples each is the largest equally often; (1 - p)^n = 1 - c."""
     for count in (1, 2, 9, 99, 12_000, 2**53):

@@ -30,6 +30,17 @@ def _with(kind: str, way: str, w: gs.Workload, p: gs.Platform) -> Iterator[Progr
     elif kind == "priorities":
         for ranks in permutations(range(n)):
             yield _tasks(w, "priority", ranks), p
+    elif kind == "gpu_priorities":
+        users = [task.name for task in w if any(not isinstance(x, gs.CPU) for x in task.segments)]
+        for ranks in permutations(range(len(users))):
+            of = dict(zip(users, ranks, strict=True))
+            yield w.replace(tasks=[t.replace(gpu_priority=of.get(t.name)) for t in w]), p
+    elif kind == "slices":
+        longest = max(task.deadline for task in w)
+        for ticks in range(p.context_switch, longest + 1):
+            if len(str(ticks).rstrip("0")) == 1:
+                yield w, p.replace(timeslice=ticks)
+        yield w, p
     elif kind == "levels":
         for levels in product(range(n), repeat=n):
             if set(levels) != set(range(max(levels) + 1)):

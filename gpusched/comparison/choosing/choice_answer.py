@@ -23,7 +23,9 @@ __all__ = ["AIMS", "KINDS", "Choice", "check_aimed"]
 AIMS = ("margin", "change", "paths")
 """Aims of a search: the largest margin, the fewest changes, or the shortest paths."""
 
-KINDS = ("sms", "levels", "cores", "priorities", "offsets", "instances")
+KINDS = (
+    *("sms", "levels", "slices", "gpu_priorities", "cores", "priorities", "offsets", "instances"),
+)
 """Values that can be chosen."""
 
 _SHOWN = 12
@@ -166,11 +168,16 @@ class Choice(Saved, Frozen):
 
     @property
     def arguments(self) -> str:
-        """Options of ``gpusched check`` that state the chosen SMs or instances; "" for none.
+        """Options of ``gpusched check`` with the chosen SMs, instances or slices; "" for none.
 
-        Levels, cores, priorities and offsets are in the workload.
+        Levels, cores, offsets and priorities of CPUs and GPU are in the workload.
         """
-        return " ".join(_options(self.platform)) if {"sms", "instances"} & set(self.what) else ""
+        found = list(_options(self.platform)) if {"sms", "instances"} & set(self.what) else []
+        if "slices" in self.what:
+            tick = self.workload._tick
+            ticks = self.platform._at(tick).timeslice
+            found.append(f"--timeslice {time_with_unit(ticks, tick)}")
+        return " ".join(found)
 
     def why(self) -> str:
         """Explain how good the choice is, and what the search has shown."""

@@ -21,6 +21,7 @@ from gpusched._support.growth_factors import factors_beyond
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.choosing.offset_choice import OffsetChoice
 from gpusched.comparison.choosing.open_values import OpenValue, Value
+from gpusched.comparison.choosing.quick_rejection import QuickRejection, have_cores
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import (
     Growth,
@@ -93,7 +94,20 @@ class ChoiceSearch:
         self._rank = _OPEN
         self._length: tuple[Fraction, ...] = ()
         self._late: tuple[str, ...] = ()
+        # Factors of which a choice must have one for its margin to be larger than the best one; a
+        # monotone test that accepts one of them accepts the least.
+        self._beyond: list[Fraction] = []
         self._sure = offsets is None or offsets.whole
+        self._monotone = (
+            way.monotone
+            and request.options.get("variant", "sound") == "sound"
+            and not any(task.best for task in program[0])
+            and have_cores(program[0], opens)
+            and offsets is None
+        )
+        self._quick = None
+        if offsets is None:
+            self._quick = QuickRejection(program, way, self._request, opens)
         counts = [one.count for one in opens]
         known = [count for count in counts if count is not None]
         self.total = prod(known) if len(known) == len(counts) and prod(known) <= 10**9 else None
@@ -107,7 +121,7 @@ class ChoiceSearch:
         """The program with the values of a choice."""
         workload, platform = self._program
         for one, value in zip(self._opens, point, strict=True):
-            if value != one.start or one.name not in ("sms", "instances"):
+            if value != one.start or one.name not in ("sms", "instances", "slices"):
                 workload, platform = one.applied(value, workload, platform)
         return workload, platform
 
@@ -204,14 +218,16 @@ class ChoiceSearch:
         raise_if_stopped(self._request.stop)
         self.tested += 1
         self._report(self.tested)
-        workload, platform = self.program(point)
         fewer = more = False
         if self._aim == "change" and self.guaranteed:
             assert self.best is not None
             changes = self.distance(point) - self.distance(self.best)
             fewer, more = changes < 0, changes > 0
         short = self._aim == "paths" and self._rank > _OPEN
-        if more or not (fewer or short or self._may_be_better(workload, platform)):
+        if more or self._is_rejected(point, once=fewer or short):
+            return False
+        workload, platform = self.program(point)
+        if not (fewer or short or self._may_be_better(workload, platform)):
             return False
         found = self._answer(workload, platform, None)
         if found is None or (fewer and not found.accepted):
@@ -224,6 +240,8 @@ class ChoiceSearch:
             if (rank, margin.factor or 0) <= (self._rank, self.margin.factor or 0):
                 return False
         self.best, self.margin, self._rank = point, margin, rank
+        beyond = factors_beyond(margin.factor, self._times if self._way.monotone else None)
+        self._beyond = [min(beyond)] if self._monotone else beyond
         self.workload, self.platform = found.workload, platform
         self._length = self._lengths(found) if self._aim == "paths" else ()
         self._late = self._tightest(found)
@@ -242,6 +260,20 @@ class ChoiceSearch:
             return path.path.tasks
         return () if found.tightest is None else (found.workload.names[found.tightest],)
 
+    def _is_rejected(self, point: Point, *, once: bool) -> bool:
+        """Whether a test alone shows that a choice is no better than the best one.
+
+        ``once``: it has to be accepted with its own times, and its margin does not matter.
+        """
+        if self._quick is None or self.margin is None:
+            return False
+        if once or self._rank < _GUARANTEED:
+            if not self._quick.rejects(point, None):
+                return False
+            if once or self._rank > _OPEN:
+                return True
+        return all(self._quick.rejects(point, factor) for factor in self._beyond)
+
     def _may_be_better(self, workload: Workload, platform: Platform) -> bool:
         """Whether a choice is not known to be worse than the best one, by a few tests."""
         if self.margin is None:
@@ -250,9 +282,7 @@ class ChoiceSearch:
             found = self._answer(workload, platform, None)
             if found is None or _rank_of(found) != self._rank:
                 return found is not None and _rank_of(found) > self._rank
-        times = self._times if self._way.monotone else None
-        factors = factors_beyond(self.margin.factor, times)
-        return any(self._holds(workload, platform, factor) for factor in factors)
+        return any(self._holds(workload, platform, factor) for factor in self._beyond)
 
     def _holds(self, workload: Workload, platform: Platform, factor: Fraction) -> bool:
         """Whether times may grow by a factor, with a verdict as good as that of the best choice."""

@@ -29,10 +29,11 @@ from gpusched.model.gpus.capabilities import partition_unit, static_partition_un
 from gpusched.model.gpus.mps_shares import client_sms
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.workload.platforms import Platform, process_of_each
+from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import Way
 
-__all__ = ["OPEN", "OpenValue", "Value", "is_stated", "open_values"]
+__all__ = ["OPEN", "OpenValue", "Value", "is_stated", "open_values", "why_settled"]
 
 Value = tuple[Any, ...]
 
@@ -43,25 +44,55 @@ OPEN: dict[str, tuple[str, ...]] = {
     "mps": ("sms", "cores", "priorities", "offsets"),
     "mps_static": ("sms", "cores", "priorities", "offsets"),
     "green_contexts": ("sms", "levels", "cores", "priorities", "offsets"),
-    "time_slices": ("cores", "priorities", "offsets"),
-    "gcaps": ("cores", "priorities", "offsets"),
+    "time_slices": ("slices", "cores", "priorities", "offsets"),
+    "gcaps": ("gpu_priorities", "cores", "priorities", "offsets"),
     "mpcp": ("cores", "priorities", "offsets"),
     "fmlp_plus": ("cores", "priorities", "offsets"),
     "gpu_server": ("cores", "priorities", "offsets"),
     "stgm": ("priorities", "offsets"),
     "mig": ("instances",),
     "edf_serial": ("cores", "priorities"),
+    "edf_parallel": ("cores", "priorities"),
+    "pbs": ("cores", "priorities"),
 }
 """Kinds of values that can be chosen under each way of sharing the GPU.
 
 Offsets are chosen under ways whose tests hold for all offsets.
 """
 
+_ANY_CPU = "jobs run on any CPU, the earliest deadline first"
+_OWN_PROCESSES = "its test takes a process for each task, and no other division"
+_DEADLINES = "jobs run in the order of their deadlines"
+_SETTLED: dict[tuple[str, str], str] = {
+    ("srm", ""): _ANY_CPU,
+    ("container", ""): _ANY_CPU,
+    ("time_slices", "processes"): _OWN_PROCESSES,
+    ("gcaps", "processes"): _OWN_PROCESSES,
+    ("edf_serial", "order"): _DEADLINES,
+    ("edf_parallel", "order"): _DEADLINES,
+    ("pbs", "order"): "its test is a search for the order of the batches",
+    ("stgm", "cores"): "its test chooses cores and SMs together (gs.analysis.stgm_allocate)",
+    ("stgm", "sms"): "its test chooses cores and SMs together (gs.analysis.stgm_allocate)",
+}
+"""Why there is nothing to choose under a way, or no values of a kind."""
+
 _EXACT_CORES = 10
 _ORDERS = 200  # tests of a search over orders
 _MOST_LEVELS = 6  # of a GPU, where the platform does not state them
 _ON_PLATFORM = {"mps": "mps", "mps_static": "mps_partitions", "green_contexts": "green_contexts"}
-_OF_TASK = {"levels": "stream_priority", "cores": "core", "priorities": "priority"}
+_OF_TASK = {
+    "levels": "stream_priority",
+    "cores": "core",
+    "priorities": "priority",
+    "gpu_priorities": "gpu_priority",
+}
+_DIGITS = range(1, 10)
+
+
+def why_settled(way: str, name: str = "") -> str:
+    """Why a way leaves nothing of a kind open, after a semicolon, or nothing at all; "" unknown."""
+    reason = _SETTLED.get((way, name))
+    return "" if reason is None else f"; {reason}"
 
 
 def is_stated(name: str, workload: Workload, platform: Platform, way: str) -> bool:
@@ -71,6 +102,9 @@ def is_stated(name: str, workload: Workload, platform: Platform, way: str) -> bo
         return not names or any(workload[one].offset for one in names)
     if name in _OF_TASK:
         return any(getattr(task, _OF_TASK[name]) is not None for task in workload)
+    if name == "slices":
+        costs = platform.at(workload.tick)
+        return costs.context_switch == 0 or platform.replace(timeslice="2ms") != platform
     key = "mig" if name == "instances" else _ON_PLATFORM[way]
     return getattr(platform, key) is not None
 
@@ -90,6 +124,7 @@ def open_values(
     """
     made: dict[str, Any] = {"levels": _levels, "cores": _cores, "priorities": _priorities}
     made |= {"sms": _shares if way.name == "mps" else _parts, "instances": _instances}
+    made |= {"slices": _slices, "gpu_priorities": _gpu_priorities}
     found: list[OpenValue] = [
         made[name](models, way.name, answer) for name in names if name != "offsets"
     ]
@@ -100,22 +135,27 @@ def open_values(
         if isinstance(one, _Cores) and one.start is not None:
             workload, platform = one.applied(one.start, workload, platform)
     return [
-        replace(one, found=_assigned(workload, platform, way, stop))
+        replace(one, found=_assigned(one, workload, platform, way, stop))
         if isinstance(one, _Priorities)
         else one
         for one in found
     ]
 
 
-def _assigned(workload: Workload, platform: Platform, way: Way, stop: Any) -> tuple[Value, ...]:
+def _assigned(
+    of: _Priorities, workload: Workload, platform: Platform, way: Way, stop: Any
+) -> tuple[Value, ...]:
     """The priorities of ``gs.analysis.assign_priorities``, if there are any."""
+    kind = "cpu" if of.name == "priorities" else "gpu"
     try:
-        found, _ = assigned(workload, platform, way, search=_ORDERS, stop=stop)
+        found, _ = assigned(workload, platform, way, of=kind, search=_ORDERS, stop=stop)
     except (ValueError, OverflowError):
         return ()
-    if found.hosts.name != workload.names:
+    ranks = found.hosts.priority if kind == "cpu" else found.gpu_priority
+    if found.hosts.name != workload.names or ranks is None:
         return ()
-    return (_dense(found.hosts.priority.tolist()),)
+    of_task = dict(zip(workload.names, ranks.tolist(), strict=True))
+    return (_dense([of_task[name] for name in of.items]),)
 
 
 class OpenValue(ABC):
@@ -180,6 +220,7 @@ class _PerItem(OpenValue):
     def changes(self, value: Value) -> tuple[str, ...]:
         before = (None,) * len(value) if self.start is None else self.start
         what = {"cores": "core", "levels": "level", "priorities": "priority", "sms": "at most"}
+        what["gpu_priorities"] = "GPU priority"
         return tuple(
             f"{clip(item, 60)}: {what[self.name]} {self._text(new)}"
             + ("" if old is None else f" instead of {self._text(old)}")
@@ -256,7 +297,7 @@ class _Cores(_PerItem):
 
 @dataclass(frozen=True)
 class _Priorities(_PerItem):
-    """The order of the tasks on CPUs: 0 is the most urgent one."""
+    """The order of the tasks on CPUs, or on the GPU: 0 is the most urgent one."""
 
     found: tuple[Value, ...] = ()  # by an algorithm
 
@@ -289,7 +330,7 @@ class _Priorities(_PerItem):
     def applied(
         self, value: Value, workload: Workload, platform: Platform
     ) -> tuple[Workload, Platform]:
-        return _with(workload, self.items, "priority", value), platform
+        return _with(workload, self.items, _OF_TASK[self.name], value), platform
 
 
 @dataclass(frozen=True)
@@ -520,6 +561,46 @@ class _Instances(OpenValue):
         return []
 
 
+@dataclass(frozen=True)
+class _Slices(OpenValue):
+    """The length of time slices, in ticks; ``text`` has each with a unit."""
+
+    start: Value | None
+    text: dict[int, str]
+    name: str = "slices"
+
+    @property
+    def count(self) -> int | None:
+        return len(self.text)
+
+    def every(self) -> Iterator[Value]:
+        yield from ((ticks,) for ticks in self.text)
+
+    def guesses(self) -> list[Value]:
+        lengths = list(self.text)
+        return [(lengths[len(lengths) // 2],)]
+
+    def moved(self, value: Value, item: str, random: Random) -> Value:
+        lengths = list(self.text)
+        at = lengths.index(value[0])
+        to = random.choice((at + 1, at - 1, random.randrange(len(lengths))))
+        return (lengths[min(max(to, 0), len(lengths) - 1)],)
+
+    def applied(
+        self, value: Value, workload: Workload, platform: Platform
+    ) -> tuple[Workload, Platform]:
+        return workload, platform.replace(timeslice=value[0])
+
+    def changes(self, value: Value) -> tuple[str, ...]:
+        if value == self.start:
+            return ()
+        before = "" if self.start is None else f" instead of {self.text[self.start[0]]}"
+        return (f"time slices: {self.text[value[0]]}{before}",)
+
+    def nearer(self, value: Value) -> list[Value]:
+        return [] if self.start is None or value == self.start else [self.start]
+
+
 # Values of a program ------------------------------------------------------------------------------
 
 
@@ -534,6 +615,47 @@ def _priorities(models: DerivedModels, way: str, answer: WorkloadAnswer | None) 
     urgency = given if len(given) == len(tasks) else [task.deadline for task in tasks]
     ranks = deadline_ranks(np.array(urgency, np.int64)).tolist()
     return _Priorities("priorities", tuple(ranks), models.workload.names)
+
+
+def _gpu_priorities(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> OpenValue:
+    users = tuple(task.name for task in models.gpu_users())
+    if not users:
+        raise ValueError("tasks: got none with GPU work, expected at least one for GPU priorities")
+    given = models.gpu_priorities()
+    if given is None:  # those of the CPUs
+        given = list(_priorities(models, way, answer).start or ())
+    of_task = dict(zip(models.workload.names, given, strict=True))
+    start = deadline_ranks(np.array([of_task[name] for name in users], np.int64)).tolist()
+    return _Priorities("gpu_priorities", tuple(start), users)
+
+
+def _slices(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> OpenValue:
+    """Lengths of one significant digit, from a switch of contexts to the longest deadline."""
+    workload, platform = models.workload, models.platform
+    shortest = platform.context_switch
+    if shortest == 0:
+        raise ValueError(
+            "context_switch: got 0, expected the time of a switch (gs.Platform(context_switch=), "
+            "--context-switch), which says how short a slice can be"
+        )
+    longest = max(task.deadline for task in workload)
+    lengths = {
+        digit * 10**power
+        for power in range(len(str(longest)))
+        for digit in _DIGITS
+        if shortest <= digit * 10**power <= longest
+    }
+    try:
+        start = platform.timeslice
+    except ValueError:  # no whole number of ticks
+        start = 0
+    lengths |= {start} - {0}
+    if not lengths:
+        raise ValueError(
+            f"context_switch: got {shortest}, expected less than the longest deadline, {longest}"
+        )
+    text = {ticks: time_with_unit(ticks, workload._tick) for ticks in sorted(lengths)}
+    return _Slices((start,) if start else None, text)
 
 
 def _levels(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> OpenValue:

@@ -22,12 +22,18 @@ from gpusched.comparison.analyses import (
     analyzed,
     asked_way,
     options_of,
+    timed,
     with_costs,
 )
 from gpusched.comparison.choosing.choice_answer import AIMS, Choice, check_aimed
 from gpusched.comparison.choosing.choice_search import Aim, ChoiceSearch, starting_points
 from gpusched.comparison.choosing.offset_choice import OffsetChoice
-from gpusched.comparison.choosing.open_values import OPEN, is_stated, open_values
+from gpusched.comparison.choosing.open_values import (
+    OPEN,
+    is_stated,
+    open_values,
+    why_settled,
+)
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import growing_times, margin
 from gpusched.comparison.verdicts.premises import NotApplicable
@@ -49,6 +55,7 @@ def choose(
     what: Sequence[str] | None = None,
     aim: Aim = "margin",
     of: str = "all",
+    times: str = "largest",
     seed: Any = 0,
     budget: Budget | None = None,
     progress: Progress = None,
@@ -97,15 +104,20 @@ tested)
         - "sms": the most SMs of each client of MPS (mps), the static partitions and the processes
           of each (mps_static), or the green contexts and the tasks of each (green_contexts);
         - "levels": priorities of the streams (priority_streams, green_contexts);
+        - "slices": the length of a time slice (time_slices): one significant digit, from the time
+          of a context switch, which has to be stated, to the longest deadline;
+        - "gpu_priorities": the order in which tasks take the GPU (gcaps);
         - "cores", "priorities": the core of each task and its priority on it (one_stream, streams,
           priority_streams, mps, mps_static, green_contexts, time_slices, gcaps, mpcp, fmlp_plus,
-          gpu_server, edf_serial; for stgm, which allocates cores and SMs itself, priorities);
+          gpu_server, edf_serial, edf_parallel, pbs; for stgm, which allocates cores and SMs itself,
+          priorities);
         - "offsets": those of the sources of paths with ``phases="given"``, under all ways but mig
           and edf_serial: for each choice of the others the best ones for the ends of its tasks;
         - "instances": the GPU instances (mig), of which ``gs.mig`` assigns one to each task.
     what
         Which of these are chosen. Default: all that the program does not state (offsets: unless
-        one is not 0). Those that it states are the start of the search; what is not chosen is as in
+        one is not 0; slices: unless they are not the 2 ms that platforms have, or a switch costs
+        nothing). Those that it states are the start of the search; what is not chosen is as in
         ``gs.analyze``.
     aim
         "margin": of the choices that are guaranteed, one with the largest margin of all times
@@ -155,6 +167,7 @@ tested)
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(aim, AIMS, "aim")
+    workload = timed(workload, times)
     key = int.from_bytes(seed_key(seed).tobytes(), "little")
     began = perf_counter()
     way = asked_way(way, options)
@@ -250,7 +263,10 @@ def _asked(
     known = OPEN.get(way, ())
     if not known:
         ways = ", ".join(OPEN)
-        raise ValueError(f"way: got {way!r}, under which nothing is chosen, expected one of {ways}")
+        raise ValueError(
+            f"way: got {way!r}, under which nothing is chosen, expected one of {ways}"
+            f"{why_settled(way)}"
+        )
     if what is None:
         known = tuple(one for one in known if one != "offsets" or aim != "change")
         found = tuple(one for one in known if not is_stated(one, workload, platform, way))
@@ -269,6 +285,7 @@ def _asked(
         if name not in known:
             raise ValueError(
                 f"what[{i}]: got {shown(name)}, expected one of {', '.join(known)}, which {way} has"
+                f"{why_settled(way, name) if isinstance(name, str) else ''}"
             )
         if name == "offsets" and aim == "change":
             raise ValueError(f"what[{i}]: got 'offsets', expected the aim 'margin' or 'paths'")
