@@ -301,6 +301,14 @@ def place(
     load: _In | None
 ) -> tuple[npt.NDArray[np.int32], _Ints]: ...
 
+# py_host_set.c
+
+def host_set(
+    period: object, deadline: object, jitter: object, priority: object, offset: object,
+    core: object, segments: object, cpu: object, copy_in: object, kernel: object, copy_out: object
+) -> dict[str, npt.NDArray[Any]] | None: ...
+def host_segments(jobs: object) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints] | None: ...
+
 # py_schedule.c
 
 def schedule_replay(

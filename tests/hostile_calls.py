@@ -143,8 +143,11 @@ ARGUMENTS: dict[str, Any] = {
     "context": np.array([0, 0, 1]),
     "cooperative": np.array([1, 0, 0]),
     "copy_engines": np.array([1, 3]),
+    "copy_in": 1,
+    "copy_out": 1,
     "core": np.array([[0, 1, 0]]),
     "count": 2,
+    "cpu": [[3, 4], [5, 6], [7, 8]],
     "cpu_only": False,
     "cpus": 2,
     "cycle_from": 0,
@@ -195,7 +198,9 @@ ARGUMENTS: dict[str, Any] = {
     "carveout": np.array([-1, 0, 40_000]),
     "interval": 2,
     "iterations": np.array([0, 9]),
+    "kernel": [[[6, 4]], [[5, 5]], [[4, 2]]],
     "kernels": (),
+    "jobs": [[3, (1, [6, 4], 1), 2], [5], [4, (1, 9, 1)]],
     "key": np.array([1, 2, 3, 4], np.uint64),
     "kind": np.array([0, 1, 0]),
     "last": True,
@@ -273,6 +278,7 @@ ARGUMENTS: dict[str, Any] = {
     "scheduler": np.array([0, 1, 0]),
     "seconds": 1.0,
     "separate": True,
+    "segments": None,
     "server": np.array([2]),
     "server_overhead": 1,
     "server_period": np.array([5]),
@@ -440,6 +446,9 @@ def arguments(name: str) -> dict[str, Any]:
             arrays = {key: value for key, value in values.items() if type(value) is np.ndarray}
             one = {key: value[0] for key, value in arrays.items() if value.ndim == 2}
             values |= one | {"m": 8, "stream": np.array([2, 1, 2]), "slack": np.zeros(3, np.int64)}
+    if name == "host_set":  # of a single set, whose numbers are in lists
+        values |= {"period": [90, 60, 40], "deadline": [90, 50, 40], "offset": 0, "jitter": 0}
+        values |= {"core": [0, 1, 0], "priority": None}
     if name.startswith("FifoSimulation."):
         values["self"] = positional(_core.fifo_open)(*arguments("fifo_open").values())
     if name == "CudaDevice.run":

@@ -119,6 +119,7 @@ static int module_exec(PyObject *module)
         gs_python_generate_hosts_methods, gs_python_gedf_methods,
         gs_python_elliott_methods,        gs_python_generate_elliott_methods,
         gs_python_arrow_methods,          gs_python_cuda_methods,
+        gs_python_host_set_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {

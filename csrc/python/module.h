@@ -64,6 +64,7 @@ extern const gs_python_type_t gs_python_device_type;
 /* Each exposed part: its methods, added to the module at start. */
 extern PyMethodDef gs_python_bandwidth_methods[];
 extern PyMethodDef gs_python_gpu_methods[];
+extern PyMethodDef gs_python_host_set_methods[];
 extern PyMethodDef gs_python_generate_methods[];
 extern PyMethodDef gs_python_generate_gcaps_methods[];
 extern PyMethodDef gs_python_generate_hosts_methods[];

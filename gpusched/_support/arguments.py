@@ -27,6 +27,7 @@ _MOST_BITS = 10_000  # of an integer; Python writes 4,300 digits, 14,284 bits
 _MOST_SETS = 2**59  # an array of NumPy has a number of bytes that fits 63 bits
 _LONG = 50_000  # entries of a list that NumPy converts in some milliseconds
 _FITS = "a number that fits 64 bits"
+_TASK_NAMES = tuple(f"task {i}" for i in range(64))
 # Arguments that are not times: the message about a fraction does not suggest a smaller unit.
 _COUNTS = (
     *("blocks", "threads", "regs", "smem", "priority", "stream", "core", "sms", "segments", "load"),
@@ -149,6 +150,8 @@ def names(given: Any, name: str, usual: list[str], each: str) -> tuple[str, ...]
 
 def task_names(given: Any, n: int) -> tuple[str, ...]:
     """The names of n tasks; "task 0", ... for None."""
+    if given is None and n <= len(_TASK_NAMES):
+        return _TASK_NAMES[:n]
     return names(given, "name", [f"task {i}" for i in range(n)], "task")
 
 

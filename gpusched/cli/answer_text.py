@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpusched._support.text import clip
 from gpusched.cli.command_parts import columns
-from gpusched.model.workload.time_units import time_with_unit
 
 if TYPE_CHECKING:
     from gpusched._support.arguments import Int64Array
@@ -28,6 +27,7 @@ def response_table(answer: WorkloadAnswer, *more: tuple[str, Int64Array]) -> str
     """Deadline, response and slack of each task; ``more``: further columns, name and values."""
     from gpusched.comparison.comparison_text import signed_time
     from gpusched.comparison.workload_answer import known_at
+    from gpusched.model.workload.time_units import time_with_unit
 
     workload, slacks = answer.workload, answer.slack
     rows: list[Sequence[str]] = [

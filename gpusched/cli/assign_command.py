@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from gpusched.cli.answer_text import response_table, stated, verdict_line
 from gpusched.cli.command_parts import natural, status_of
@@ -16,37 +15,37 @@ from gpusched.cli.platform_options import (
 from gpusched.cli.way_options import add_way, asked_way
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    assign = commands.add_parser(
-        "assign",
-        help="choose priorities with which a test accepts a workload",
-        description="Chooses priorities with which the test of one way of sharing the GPU accepts "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Chooses priorities with which the test of one way of sharing the GPU accepts "
         "the workload, by Audsley's algorithm, by deadline, or by a search over all orders, and "
         "prints the verdict with these priorities. Cores and SMs are those of the workload, or "
-        "those chosen for the workload with its own priorities.",
-        epilog="Exit code: 0 when every deadline is guaranteed with these priorities, 3 when "
-        "undecided, 2 for an error, such as a task that gets no core.",
+        "those chosen for the workload with its own priorities."
     )
-    add_workload(assign)
-    add_way(assign)
-    assign.add_argument(
+    command.epilog = (
+        "Exit code: 0 when every deadline is guaranteed with these priorities, 3 when "
+        "undecided, 2 for an error, such as a task that gets no core."
+    )
+    add_workload(command)
+    add_way(command)
+    command.add_argument(
         "--of",
         choices=("cpu", "gpu"),
         default="cpu",
         help="priorities to choose: cpu (of the tasks on their cores) or, with gcaps, gpu "
         "(default: cpu)",
     )
-    assign.add_argument(
+    command.add_argument(
         "--tests",
         type=natural,
         default=10_000,
         metavar="N",
         help="maximum number of tests of the search over orders; 0 for no search (default: 10000)",
     )
-    assign.add_argument("--json", action="store_true", help="print one JSON document")
-    add_platform(assign)
-    assign.set_defaults(run=run)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpusched._support.text import clip
 from gpusched.cli.answer_text import stated, verdict_line
@@ -25,29 +25,29 @@ _EXACT = (
 )
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    breakdown = commands.add_parser(
-        "breakdown",
-        help="find the largest factors on times with which a test accepts a workload",
-        description="Finds the largest factor on all times, and on those of each task, with which "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Finds the largest factor on all times, and on those of each task, with which "
         "the test of one way of sharing the GPU accepts the workload. Cores and SMs are those of "
-        "the workload, or those chosen for the workload with its own times.",
-        epilog="Exit code: 0 when every deadline is guaranteed with the original times, 3 when "
-        "undecided, 2 for an error, such as a task that gets no core.",
+        "the workload, or those chosen for the workload with its own times."
     )
-    add_workload(breakdown)
-    add_way(breakdown)
-    breakdown.add_argument(
+    command.epilog = (
+        "Exit code: 0 when every deadline is guaranteed with the original times, 3 when "
+        "undecided, 2 for an error, such as a task that gets no core."
+    )
+    add_workload(command)
+    add_way(command)
+    command.add_argument(
         "--scale",
         action="append",
         metavar="WHAT",
         help="times to scale: all, kernels, copies, cpu, or the name of a task; may be repeated "
         "(default: all, and each task)",
     )
-    breakdown.add_argument("--json", action="store_true", help="print one JSON document")
-    add_platform(breakdown)
-    breakdown.set_defaults(run=run)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
 from gpusched._support.text import shown
 from gpusched.cli.answer_text import response_table, stated, verdict_line
@@ -24,20 +23,20 @@ if TYPE_CHECKING:
     from gpusched.model.workload.workloads import Workload
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    check = commands.add_parser(
-        "check",
-        help="test a workload under one way of sharing the GPU",
-        description="Runs the test of one way of sharing the GPU and prints its verdict, the "
-        "response bound and the slack of each task, the reason and the assumptions.",
-        epilog="Exit code: 0 when every deadline is guaranteed, 1 when a miss is shown or no way "
-        "can meet the deadlines, 3 when undecided, guaranteed under conditions only, or not "
-        "applicable, 2 for an error.",
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Runs the test of one way of sharing the GPU and prints its verdict, the "
+        "response bound and the slack of each task, the reason and the assumptions."
     )
-    add_workload(check)
-    add_way(check)
-    check.add_argument(
+    command.epilog = (
+        "Exit code: 0 when every deadline is guaranteed, 1 when a miss is shown or no way "
+        "can meet the deadlines, 3 when undecided, guaranteed under conditions only, or not "
+        "applicable, 2 for an error."
+    )
+    add_workload(command)
+    add_way(command)
+    command.add_argument(
         "--margin",
         nargs="?",
         const="all",
@@ -45,27 +44,27 @@ def add(commands: Any) -> None:
         help="also print how far times can grow while the test accepts: all, kernels, or the name "
         "of a task; or all of them while the path of this name is in time (without WHAT: all)",
     )
-    check.add_argument(
+    command.add_argument(
         "--seconds",
         type=real,
         metavar="S",
         help="time limit, after which the answer is undecided (default: no limit)",
     )
-    check.add_argument(
+    command.add_argument(
         "--output",
         metavar="FILE",
         help="also save the answer (.npz), the schedule of batches for programs that play it "
         "(.json, or .h for C), whatever the verdict, or a drawing of the links between the tasks "
         "(.svg, or with Matplotlib .png, .pdf and others)",
     )
-    check.add_argument(
+    command.add_argument(
         "--graph",
         action="store_true",
         help="also print which tasks release (─>) and read (┄>) which; --output draws it",
     )
-    check.add_argument("--json", action="store_true", help="print one JSON document")
-    add_platform(check)
-    check.set_defaults(run=run)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -142,7 +141,9 @@ def _draw(workload: Workload, path: str) -> None:
         with replacing(path, "w", encoding="utf-8") as file:
             file.write(workload.to_svg())
     else:
-        plot.save_figure(workload.plot().figure, path)
+        from gpusched._draw.axes import save_figure
+
+        save_figure(workload.plot().figure, path)
 
 
 def _save(answer: WorkloadAnswer, path: str) -> None:

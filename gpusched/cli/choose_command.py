@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from gpusched._support.text import named, shown
 from gpusched.cli.answer_text import response_table, stated
@@ -12,65 +11,65 @@ from gpusched.cli.platform_options import add_platform, add_workload, headline, 
 from gpusched.cli.way_options import add_way, asked_way, not_applicable
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "choose",
-        help="choose cores, priorities, levels and SMs with which a test guarantees a workload",
-        description="Chooses what the workload and the options leave open under one way of sharing "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Chooses what the workload and the options leave open under one way of sharing "
         "the GPU, so that its test guarantees every deadline: cores and CPU priorities of tasks, "
         "levels of streams, priorities on the GPU, the length of time slices, SMs of clients of "
         "MPS, static partitions and green contexts, GPU instances, offsets of sources on one "
-        "clock. Prints the changes, the verdict before and "
-        "with them, the margin, the bounds of paths, and how many of all choices were tested.",
-        epilog="Exit code: 0 when every deadline is guaranteed with the chosen values, 1 when no "
-        "way can meet the deadlines, 3 when none of the tested choices is guaranteed, or the way "
-        "is not applicable, 2 for an error.",
+        "clock. Prints the changes, the verdict before and with them, the margin, the bounds of "
+        "paths, and how many of all choices were tested."
     )
-    add_workload(parser)
-    add_way(parser)
-    parser.add_argument(
+    command.epilog = (
+        "Exit code: 0 when every deadline is guaranteed with the chosen values, 1 when no "
+        "way can meet the deadlines, 3 when none of the tested choices is guaranteed, or the way "
+        "is not applicable, 2 for an error."
+    )
+    add_workload(command)
+    add_way(command)
+    command.add_argument(
         "--what",
         type=lambda text: text.split(","),
         metavar="KIND,...",
         help="values to choose: sms, levels, slices, gpu_priorities, cores, priorities, offsets, "
         "instances, as far as the way has them (default: those that are not stated)",
     )
-    parser.add_argument(
+    command.add_argument(
         "--aim",
         choices=("margin", "change", "paths"),
         default="margin",
         help="what is best: the largest margin, the fewest changes, or the shortest paths "
         "(default: %(default)s)",
     )
-    parser.add_argument(
+    command.add_argument(
         "--of",
         metavar="PATH",
         default="all",
         help="with --aim paths, the path that has to be short (default: all, by the shares of "
         "their deadlines)",
     )
-    parser.add_argument(
+    command.add_argument(
         "--choices",
         type=positive,
         metavar="N",
         help="maximum number of choices that are tested; if there are no more, all are (default: "
         "2000)",
     )
-    parser.add_argument(
+    command.add_argument(
         "--seconds", type=real, metavar="S", help="time limit of the search (default: no limit)"
     )
-    parser.add_argument(
+    command.add_argument(
         "--seed", type=natural, default=0, metavar="N", help="seed of the search (default: 0)"
     )
-    parser.add_argument(
+    command.add_argument(
         "--output",
         metavar="FILE",
         help="also save the workload with the chosen values (.toml or .json), or the choice (.npz)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    add_platform(parser)
-    parser.set_defaults(run=run)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

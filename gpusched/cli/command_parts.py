@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Sequence
 
 from gpusched._support.text import clip, named, time_text
-from gpusched.model.batches import SLOWDOWNS
 
 _WORD, _LINE = 400, 4000  # most characters of an error's words and lines that are printed
 _CELL = 100  # of a cell of a table
@@ -121,6 +120,8 @@ positive.__name__ = natural.__name__ = "whole number"  # the names in messages o
 
 def slowdown(text: str) -> str | tuple[float, float]:
     """A range of slowdowns: a name, LOW,HIGH, or one number for both."""
+    from gpusched.model.batches import SLOWDOWNS
+
     if text in SLOWDOWNS:
         return text
     try:

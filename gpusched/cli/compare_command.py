@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpusched._support.text import named
 from gpusched.cli.command_parts import add_quiet, output_folder, real, status_of
@@ -19,55 +19,55 @@ if TYPE_CHECKING:
     from gpusched.comparison.margins import Margin
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    compare = commands.add_parser(
-        "compare",
-        help="compare all ways of sharing the GPU for a workload, by tests and simulations",
-        description="Runs every test and simulation that can express the workload. Prints a table "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Runs every test and simulation that can express the workload. Prints a table "
         "of their verdicts, the reasons of those that give no guarantee, and the way under "
-        "which the times can grow most.",
-        epilog="Exit code: 0 when a way guarantees every deadline, 1 when no way can meet them, 3 "
-        "when undecided or guaranteed under conditions only, 2 for an error.",
+        "which the times can grow most."
     )
-    add_workload(compare)
-    compare.add_argument(
+    command.epilog = (
+        "Exit code: 0 when a way guarantees every deadline, 1 when no way can meet them, 3 "
+        "when undecided or guaranteed under conditions only, 2 for an error."
+    )
+    add_workload(command)
+    command.add_argument(
         "--way",
         action="append",
         metavar="NAME",
         help="consider only this way of sharing the GPU (see 'methods'); may be repeated",
     )
-    compare.add_argument(
+    command.add_argument(
         "--until",
         metavar="TIME",
         help="simulate the jobs released before this time, such as 10s (default: ten "
         "hyperperiods, at most 10s)",
     )
-    compare.add_argument(
+    command.add_argument(
         "--seconds",
         type=real,
         metavar="S",
         help="time limit of all tests and simulations together, each of which gets a share "
         "(default: 200,000 states and 32 MiB for a search; simulations run until --until)",
     )
-    compare.add_argument("--no-simulation", action="store_true", help="run tests only")
-    compare.add_argument(
+    command.add_argument("--no-simulation", action="store_true", help="run tests only")
+    command.add_argument(
         "--no-margin",
         action="store_true",
         help="do not compute how far times can grow, which takes tens of analyses per row",
     )
-    compare.add_argument(
+    command.add_argument(
         "--json", action="store_true", help="print one JSON document (Comparison.document)"
     )
-    compare.add_argument(
+    command.add_argument(
         "--output",
         metavar="DIR",
         help="write compare.html, compare.json and a Perfetto trace of each simulated row into "
         "this folder, which is created if needed",
     )
-    add_quiet(compare)
-    add_platform(compare)
-    compare.set_defaults(run=run)
+    add_quiet(command)
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

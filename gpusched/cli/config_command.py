@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 _PARTS = {
     "cflags": "options for compiling",
@@ -15,18 +14,16 @@ _PARTS = {
 }
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    config = commands.add_parser(
-        "config",
-        help="print compiler options for programs that use the runtime library",
-        description="Prints what a program in C or C++ needs to use the runtime library, as in "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Prints what a program in C or C++ needs to use the runtime library, as in "
         "'c++ app.cpp $(gpusched config --cflags --libs)'. Without options, all parts with their "
-        "names.",
+        "names."
     )
     for part, text in _PARTS.items():
-        config.add_argument(f"--{part}", action="store_true", help=text)
-    config.set_defaults(run=run)
+        command.add_argument(f"--{part}", action="store_true", help=text)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

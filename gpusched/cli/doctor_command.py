@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpusched.cli.platform_options import add_platform, add_workload, platform_of, program_of
 from gpusched.cli.recipe_command import cores_of
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from gpusched.deploy.machine_checks import Wanted
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    doctor = commands.add_parser(
-        "doctor",
-        help="check which conditions of a way of sharing the GPU hold on this machine",
-        description="Reads settings and processes of this machine, without changing any, and says "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Reads settings and processes of this machine, without changing any, and says "
         "of each condition of the way whether it holds. With a program, its priorities, cores and "
-        "channels count.",
-        epilog="Exit code: 0 when all conditions hold, 1 when one does not, 3 when some are not "
-        "visible here, 2 for an error.",
+        "channels count."
     )
-    add_workload(doctor, optional=True)
-    add_way(doctor)
-    doctor.add_argument("--cores", metavar="N,...", help="as in 'recipe'")
-    doctor.add_argument("--json", action="store_true", help="print one JSON document")
-    doctor.add_argument("--root", default="/", help=argparse.SUPPRESS)  # of proc and sys
-    add_platform(doctor)
-    doctor.set_defaults(run=run)
+    command.epilog = (
+        "Exit code: 0 when all conditions hold, 1 when one does not, 3 when some are not "
+        "visible here, 2 for an error."
+    )
+    add_workload(command, optional=True)
+    add_way(command)
+    command.add_argument("--cores", metavar="N,...", help="as in 'recipe'")
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    command.add_argument("--root", default="/", help=argparse.SUPPRESS)  # of proc and sys
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

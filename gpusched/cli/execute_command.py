@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from gpusched.cli.command_parts import natural
 from gpusched.cli.kept_command import report
@@ -12,21 +11,21 @@ from gpusched.cli.recipe_command import cores_of
 from gpusched.cli.way_options import add_way, asked_way, not_applicable
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "execute",
-        help="run a program by threads under a way of sharing the GPU, on a stand-in for the GPU",
-        description="Runs a program for real: a thread for each task, with its CPU, its priority, "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Runs a program for real: a thread for each task, with its CPU, its priority, "
         "its releases and its CPU work, the locks, the server or the player of the runtime "
-        "library, and a stand-in for the GPU in real time. Prints whether the run kept the answer.",
-        epilog="Exit code: 0 when all was kept, 1 when a bound was exceeded although no "
-        "condition that a log shows was broken, 3 when a condition was broken or the way does not "
-        "apply, 2 for an error.",
+        "library, and a stand-in for the GPU in real time. Prints whether the run kept the answer."
     )
-    add_workload(parser)
-    add_way(parser)
-    length = parser.add_mutually_exclusive_group()
+    command.epilog = (
+        "Exit code: 0 when all was kept, 1 when a bound was exceeded although no "
+        "condition that a log shows was broken, 3 when a condition was broken or the way does not "
+        "apply, 2 for an error."
+    )
+    add_workload(command)
+    add_way(command)
+    length = command.add_mutually_exclusive_group()
     length.add_argument(
         "--jobs",
         metavar="N",
@@ -36,37 +35,37 @@ def add(commands: Any) -> None:
     length.add_argument(
         "--until", metavar="TIME", help="end of the releases, such as 2s, in place of --jobs"
     )
-    parser.add_argument(
+    command.add_argument(
         "--stretch",
         metavar="N",
         type=int,
         default=1,
         help="all times are N times as long, which hides what this machine adds (default: 1)",
     )
-    parser.add_argument(
+    command.add_argument(
         "--cores",
         metavar="N,...",
         help="CPUs of this machine for the cores of the answer, and one more for a server or a "
         "dispatcher (default: those that may be used)",
     )
-    parser.add_argument(
+    command.add_argument(
         "--tolerance",
         metavar="TIME",
         help="time that is allowed on top of every limit (default: the delay of a thread that only "
         "slept, and 1ms)",
     )
-    parser.add_argument(
+    command.add_argument(
         "--seed",
         type=natural,
         default=0,
         metavar="N",
         help="seed of the delays of releases, up to the jitter of tasks (default: 0)",
     )
-    parser.add_argument("--log", metavar="FILE", help="also write the log, for 'kept'")
-    parser.add_argument("--trace", metavar="FILE", help="also write the log for Perfetto")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    add_platform(parser)
-    parser.set_defaults(run=run)
+    command.add_argument("--log", metavar="FILE", help="also write the log, for 'kept'")
+    command.add_argument("--trace", metavar="FILE", help="also write the log for Perfetto")
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from gpusched.cli.command_parts import Refusal, natural
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    check = commands.add_parser(
-        "gpu-check",
-        help="run every probe, measurement and error check on a CUDA device",
-        description="Runs all probes of the scheduling rules on a CUDA device; measures "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Runs all probes of the scheduling rules on a CUDA device; measures "
         "calibration, batches, the overhead of the player and SM partitions; and checks the "
-        "behaviour after errors. Prints a table of pass, fail and figure, and writes a report.",
-        epilog="Exit code: 0 when nothing failed, 1 when something did, 2 without a device.",
+        "behaviour after errors. Prints a table of pass, fail and figure, and writes a report."
     )
-    check.add_argument(
+    command.epilog = "Exit code: 0 when nothing failed, 1 when something did, 2 without a device."
+    command.add_argument(
         "--device", type=natural, default=0, metavar="N", help="index of the device (default: 0)"
     )
-    check.add_argument("--quick", action="store_true", help="run fewer cases")
-    check.add_argument(
+    command.add_argument("--quick", action="store_true", help="run fewer cases")
+    command.add_argument(
         "--processes",
         default="1,2,4",
         metavar="N,...",
         help="numbers of other processes that copy beside a kernel, in turn (default: 1,2,4; '' "
         "for none)",
     )
-    check.add_argument(
+    command.add_argument(
         "--output",
         default="gpu-check.json",
         metavar="FILE",
         help="file of the report; logs of blocks go to a folder beside it (default: "
         "gpu-check.json)",
     )
-    check.set_defaults(run=run)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

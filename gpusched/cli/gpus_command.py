@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
 
 from gpusched.cli.command_parts import columns
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    gpus = commands.add_parser(
-        "gpus", help="list the known GPUs", description="Lists the known GPUs and their limits."
-    )
-    gpus.set_defaults(run=run)
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = "Lists the known GPUs and their limits."
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpusched.cli.command_parts import Refusal, columns, duration
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 _STATUS = {"kept": 0, "bound exceeded": 1, "condition broken": 3}
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    kept = commands.add_parser(
-        "kept",
-        help="compare the log of a run with the guarantee of an answer or a schedule",
-        description="Compares a log that a program wrote with the runtime library with an answer "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Compares a log that a program wrote with the runtime library with an answer "
         "('check --output answer.npz') or a schedule ('check --output schedule.json'): responses, "
-        "releases, times of segments, order of the lock, batches.",
-        epilog="Exit code: 0 when all was kept, 1 when a bound was exceeded although no "
-        "condition that a log shows was broken, 3 when a condition was broken, 2 for an error.",
+        "releases, times of segments, order of the lock, batches."
     )
-    kept.add_argument("answer", metavar="ANSWER", help="an answer (.npz) or a schedule (.json)")
-    kept.add_argument("log", metavar="LOG", help="the log of the run")
-    kept.add_argument(
+    command.epilog = (
+        "Exit code: 0 when all was kept, 1 when a bound was exceeded although no "
+        "condition that a log shows was broken, 3 when a condition was broken, 2 for an error."
+    )
+    command.add_argument("answer", metavar="ANSWER", help="an answer (.npz) or a schedule (.json)")
+    command.add_argument("log", metavar="LOG", help="the log of the run")
+    command.add_argument(
         "--tolerance",
         metavar="TIME",
         default="0ns",
         help="time that is allowed on top of every limit, such as 50us (default: 0ns)",
     )
-    kept.add_argument("--trace", metavar="FILE", help="also write the log for Perfetto")
-    kept.add_argument("--json", action="store_true", help="print one JSON document")
-    kept.set_defaults(run=run)
+    command.add_argument("--trace", metavar="FILE", help="also write the log for Perfetto")
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

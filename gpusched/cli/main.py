@@ -8,34 +8,35 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from importlib import import_module
+from typing import Any, NoReturn
 
 from gpusched._support.text import named
 from gpusched._version import __version__
-from gpusched.cli import (
-    assign_command,
-    breakdown_command,
-    check_command,
-    choose_command,
-    compare_command,
-    config_command,
-    doctor_command,
-    execute_command,
-    gpu_check_command,
-    gpus_command,
-    kept_command,
-    merge_command,
-    methods_command,
-    recipe_command,
-    simulate_command,
-    store_command,
-    sweep_command,
-    trace_command,
-)
 from gpusched.cli.command_parts import Refusal, as_typed, error_line
-from gpusched.study.execution import SweepError
-from gpusched.study.store_files import StoreError
 
+# Names and one line of help; gpusched.cli.<name>_command has the rest.
+_COMMANDS = {
+    "compare": "compare all ways of sharing the GPU for a workload, by tests and simulations",
+    "check": "test a workload under one way of sharing the GPU",
+    "recipe": "print the steps with which a program runs under a way of sharing the GPU",
+    "doctor": "check which conditions of a way of sharing the GPU hold on this machine",
+    "execute": "run a program by threads under a way of sharing the GPU, on a stand-in for the GPU",
+    "kept": "compare the log of a run with the guarantee of an answer or a schedule",
+    "breakdown": "find the largest factors on times with which a test accepts a workload",
+    "assign": "choose priorities with which a test accepts a workload",
+    "choose": "choose cores, priorities, levels and SMs with which a test guarantees a workload",
+    "simulate": "simulate a workload under one way of sharing the GPU",
+    "methods": "list the ways of sharing the GPU and the methods of the package",
+    "sweep": "compute shares of schedulable random task sets (Figure 4 of the GPUSched paper)",
+    "merge": "join the stores of the shards of a sweep",
+    "store": "show the contents of the store of a sweep",
+    "trace": "schedule the kernels of a PyTorch profiler or Nsight Systems trace, or make a "
+    "workload from it",
+    "gpus": "list the known GPUs",
+    "gpu-check": "run every probe, measurement and error check on a CUDA device",
+    "config": "print compiler options for programs that use the runtime library",
+}
 _LINE = 4000  # most characters of a line of an error
 _CLOSED_PIPE = 141  # as a shell reports a program that SIGPIPE ended: 128 + 13
 
@@ -86,10 +87,6 @@ def _run(options: argparse.Namespace, typed: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("gpusched: interrupted", file=sys.stderr)
         return 130
-    except (SweepError, StoreError) as error:
-        lines = map(named, str(error).split("\n"), itertools.repeat(_LINE))
-        print(f"gpusched {options.command}: " + "\n".join(lines), file=sys.stderr)
-        return 2
     except MemoryError:
         text = "got too little memory for this command, expected more (or a smaller input)"
     except RecursionError:
@@ -103,6 +100,15 @@ def _run(options: argparse.Namespace, typed: Sequence[str]) -> int:
             given = vars(options)
             absent = [name for name, value in given.items() if value is None]
             text = as_typed(text, typed, given.get("option") or (), absent)
+    except RuntimeError as error:
+        from gpusched.study.execution import SweepError
+        from gpusched.study.store_files import StoreError
+
+        if not isinstance(error, (SweepError, StoreError)):
+            raise
+        lines = map(named, str(error).split("\n"), itertools.repeat(_LINE))
+        print(f"gpusched {options.command}: " + "\n".join(lines), file=sys.stderr)
+        return 2
     print(f"gpusched {options.command}: {error_line(text)}", file=sys.stderr)
     return 2
 
@@ -112,6 +118,16 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         super().error(error_line(message))
+
+
+class _CommandParser(Parser):
+    """The parser of one command, whose module is imported when the command is the one named."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.get_default("run") is None:
+            name = self.prog.split()[-1].replace("-", "_")
+            import_module(f"gpusched.cli.{name}_command").add(self)
+        return super().parse_known_args(args, namespace)
 
 
 def _discard_output() -> None:
@@ -137,26 +153,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Real-time scheduling of GPU kernels: will they meet their deadlines?",
     )
     parser.add_argument("--version", action="version", version=f"gpusched {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (
-        compare_command,
-        check_command,
-        recipe_command,
-        doctor_command,
-        execute_command,
-        kept_command,
-        breakdown_command,
-        assign_command,
-        choose_command,
-        simulate_command,
-        methods_command,
-        sweep_command,
-        merge_command,
-        store_command,
-        trace_command,
-        gpus_command,
-        gpu_check_command,
-        config_command,
-    ):
-        command.add(commands)
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=_CommandParser
+    )
+    for name, text in _COMMANDS.items():
+        commands.add_parser(name, help=text)
     return parser

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from gpusched._support.arguments import MAX_BYTES
 from gpusched.cli.command_parts import positive
 from gpusched.cli.store_command import summary
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    merge = commands.add_parser(
-        "merge",
-        help="join the stores of the shards of a sweep",
-        description="Joins stores of one study, such as those of sweep --shard, into a new store. "
-        "Run the study with the new store to get its result.",
-        epilog="Exit code: 0 when nothing is missing, 1 when something is, 2 after an error.",
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Joins stores of one study, such as those of sweep --shard, into a new store. "
+        "Run the study with the new store to get its result."
     )
-    merge.add_argument("output", metavar="OUTPUT", help="file of the new store")
-    merge.add_argument("stores", metavar="STORE", nargs="+", help="files of the stores")
-    merge.add_argument(
+    command.epilog = "Exit code: 0 when nothing is missing, 1 when something is, 2 after an error."
+    command.add_argument("output", metavar="OUTPUT", help="file of the new store")
+    command.add_argument("stores", metavar="STORE", nargs="+", help="files of the stores")
+    command.add_argument(
         "--max-bytes",
         type=positive,
         default=MAX_BYTES,
         metavar="N",
         help="maximum size of each store and of what it unpacks to (default: 4 GiB)",
     )
-    merge.set_defaults(run=run)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

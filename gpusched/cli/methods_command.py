@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from gpusched.cli.command_parts import left_columns
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    methods = commands.add_parser(
-        "methods",
-        help="list the ways of sharing the GPU and the methods of the package",
-        description="Lists the ways of sharing the GPU for compare, check and simulate, each with "
-        "its test and the claim of the test; then all gpusched.methods().",
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Lists the ways of sharing the GPU for compare, check and simulate, each with "
+        "its test and the claim of the test; then all gpusched.methods()."
     )
-    methods.add_argument(
+    command.add_argument(
         "--json", action="store_true", help="print one JSON document, with all options"
     )
-    methods.set_defaults(run=run)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from gpusched.cli.command_parts import (
     Refusal,
@@ -14,9 +15,10 @@ from gpusched.cli.command_parts import (
     shares,
     slowdown,
 )
-from gpusched.model.workload.platforms import Platform, unknown_clients, unknown_tasks
-from gpusched.model.workload.time_units import time_with_unit
-from gpusched.model.workload.workloads import Workload
+
+if TYPE_CHECKING:
+    from gpusched.model.workload.platforms import Platform
+    from gpusched.model.workload.workloads import Workload
 
 __all__ = ["add_platform", "add_workload", "headline", "platform_of", "program_of", "workload_of"]
 
@@ -181,6 +183,8 @@ def workload_of(options: argparse.Namespace) -> Workload:
 
 def platform_of(options: argparse.Namespace) -> Platform:
     """The platform of the options; ``Refusal`` that names the one that is wrong."""
+    from gpusched.model.workload.platforms import Platform
+
     names = ("gpu", "cpus", *(name for name, _ in _TIMES))
     names += ("priority_levels", "slowdown", "bandwidth", "copy_engines", "mig", "mps")
     names += ("mps_partitions", "green_contexts", "channels", "workqueue", "sm_coscheduling")
@@ -194,6 +198,8 @@ def platform_of(options: argparse.Namespace) -> Platform:
 
 def program_of(options: argparse.Namespace) -> tuple[Workload, Platform]:
     """The workload and the platform; ``Refusal`` of parts of the GPU for unknown tasks."""
+    from gpusched.model.workload.platforms import unknown_clients, unknown_tasks
+
     workload, platform = workload_of(options), platform_of(options)
     if options.times != "largest":
         workload = workload.at_quantile(options.times)
@@ -211,6 +217,8 @@ def program_of(options: argparse.Namespace) -> tuple[Workload, Platform]:
 
 def headline(workload: Workload, platform: Platform) -> str:
     """The sizes of a workload and of a platform, and the tick of numbers without a unit."""
+    from gpusched.model.workload.time_units import time_with_unit
+
     tasks = "1 task" if len(workload) == 1 else f"{len(workload):,} tasks"
     cpus = "1 CPU" if platform.cpus == 1 else f"{platform.cpus:,} CPUs"
     gpu = platform.gpu

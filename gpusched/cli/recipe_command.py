@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from gpusched._support.text import named
 from gpusched.cli.command_parts import Refusal, output_folder, status_of
@@ -11,37 +10,37 @@ from gpusched.cli.platform_options import add_platform, add_workload, headline, 
 from gpusched.cli.way_options import add_way, asked_way, not_applicable
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "recipe",
-        help="print the steps with which a program runs under a way of sharing the GPU",
-        description="Prints the steps with which a program keeps the guarantee of an answer: cores "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Prints the steps with which a program keeps the guarantee of an answer: cores "
         "and priorities, what root sets up and how it is taken back, what the program does around "
-        "its GPU work, checks. --output writes them as scripts, with a program in C++.",
-        epilog="Exit code: 0 when every deadline is guaranteed, 3 when undecided (with --anyway), "
-        "under conditions only or not applicable, 1 when a miss is shown, 2 for an error.",
+        "its GPU work, checks. --output writes them as scripts, with a program in C++."
     )
-    add_workload(parser)
-    add_way(parser)
-    parser.add_argument(
+    command.epilog = (
+        "Exit code: 0 when every deadline is guaranteed, 3 when undecided (with --anyway), "
+        "under conditions only or not applicable, 1 when a miss is shown, 2 for an error."
+    )
+    add_workload(command)
+    add_way(command)
+    command.add_argument(
         "--cores",
         metavar="N,...",
         help="CPUs of the machine for the cores of the answer, and one more for a server or a "
         "dispatcher (default: 0,1,...)",
     )
-    parser.add_argument(
+    command.add_argument(
         "--anyway", action="store_true", help="also for an answer that guarantees nothing"
     )
-    parser.add_argument(
+    command.add_argument(
         "--output",
         metavar="DIR",
         help="write setup.sh, undo.sh, check.sh, run.sh, recipe.json, the answer and the sources "
         "into this folder",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    add_platform(parser)
-    parser.set_defaults(run=run)
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

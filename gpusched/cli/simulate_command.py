@@ -6,7 +6,6 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
 from gpusched._support.registry import enumeration
 from gpusched._support.text import clip, named, shown
@@ -26,7 +25,6 @@ from gpusched.cli.platform_options import (
     program_of,
 )
 from gpusched.cli.way_options import add_way, asked_way, not_applicable
-from gpusched.model.workload.time_units import time_with_unit
 
 if TYPE_CHECKING:
     from gpusched.comparison.run_stack import RunStack
@@ -35,82 +33,82 @@ if TYPE_CHECKING:
 _TRACES = (".trace.json", ".trace.json.gz")
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    simulate = commands.add_parser(
-        "simulate",
-        help="simulate a workload under one way of sharing the GPU",
-        description="Simulates a workload under one way of sharing the GPU: periodic releases and "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Simulates a workload under one way of sharing the GPU: periodic releases and "
         "whole times, or, with --seed, drawn ones. Prints for each task the number of jobs, "
         "percentiles of the responses, the worst one and the number of late jobs, and the "
-        "assumptions.",
-        epilog="Exit code: 1 when a deadline was missed in a run that the program allows, 3 when "
-        "none was (a simulation proves nothing) or the way does not apply, 2 for an error.",
+        "assumptions."
     )
-    add_workload(simulate)
-    add_way(simulate)
-    simulate.add_argument(
+    command.epilog = (
+        "Exit code: 1 when a deadline was missed in a run that the program allows, 3 when "
+        "none was (a simulation proves nothing) or the way does not apply, 2 for an error."
+    )
+    add_workload(command)
+    add_way(command)
+    command.add_argument(
         "--until",
         metavar="TIME",
         help="simulate the jobs released before this time, such as 10s (default: ten "
         "hyperperiods, at most 10s)",
     )
-    simulate.add_argument(
+    command.add_argument(
         "--seed",
         type=natural,
         metavar="N",
         help="draw execution times, gaps and jitter (default: nothing is drawn)",
     )
-    simulate.add_argument(
+    command.add_argument(
         "--index",
         type=natural,
         default=0,
         metavar="N",
         help="number of the (first) run of the seed",
     )
-    simulate.add_argument(
+    command.add_argument(
         "--count", type=positive, metavar="N", help="simulate so many runs, from --index on"
     )
-    simulate.add_argument(
+    command.add_argument(
         "--low",
         type=real,
         metavar="SHARE",
         help="least times, as a share of the whole ones (default: those that tasks state as best)",
     )
-    simulate.add_argument(
+    command.add_argument(
         "--gap",
         type=real,
         default=0,
         metavar="SHARE",
         help="the most by which a period is longer, as a share of it (default: 0)",
     )
-    simulate.add_argument(
+    command.add_argument(
         "--draw",
         choices=enumeration("simulate.machine_draw"),
         default="operation",
         help="what has a drawn time of its own (default: each operation)",
     )
-    simulate.add_argument(
+    command.add_argument(
         "--percentiles",
         type=_percentiles,
         metavar="LIST",
         help="percentages of the jobs, such as 50,99.9 (default: 50,95,99)",
     )
-    simulate.add_argument("--json", action="store_true", help="print one JSON document")
-    simulate.add_argument(
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    command.add_argument(
         "--output",
         metavar="FILE",
         help="file for a picture of the beginning, whose suffix determines the format (.svg needs "
         "no Matplotlib), or NAME.trace.json for ui.perfetto.dev",
     )
-    simulate.add_argument(
+    command.add_argument(
         "--path",
         metavar="NAME",
         help="in the picture, outline and join the jobs behind the largest time of this path, and "
         "show its interval",
     )
-    add_platform(simulate)
-    simulate.set_defaults(run=run)
+    add_platform(command)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -179,6 +177,8 @@ def _stack(found: RunStack, percentiles: tuple[float, ...], *, as_json: bool) ->
 def _print(
     found: WorkloadRun | RunStack, jobs: str, late: int, percentiles: tuple[float, ...]
 ) -> None:
+    from gpusched.model.workload.time_units import time_with_unit
+
     released = time_with_unit(found.until, found.workload.tick_ns)
     print(f"{headline(found.workload, found.platform)}\n")
     print(f"{found.label}: {jobs} released before {released}, {late:,} late\n")
@@ -210,4 +210,6 @@ def _draw(found: WorkloadRun, path: str, chain: str | None) -> None:
         with replacing(path, "w", encoding="utf-8") as file:
             file.write(found.to_svg(path=chain))
     else:
-        plot.save_figure(found.plot(path=chain).figure, path)
+        from gpusched._draw.axes import save_figure
+
+        save_figure(found.plot(path=chain).figure, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.text import clip
@@ -14,24 +14,22 @@ if TYPE_CHECKING:
     from gpusched.study.stored_study import StoredStudy
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    store = commands.add_parser(
-        "store",
-        help="show the contents of the store of a sweep",
-        description="Prints the settings of the study in a store, its points, the numbers of "
-        "finished and missing task sets at each point, and the machines that computed them.",
-        epilog="Exit code: 0 when nothing is missing, 1 when something is, 2 after an error.",
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Prints the settings of the study in a store, its points, the numbers of "
+        "finished and missing task sets at each point, and the machines that computed them."
     )
-    store.add_argument("path", metavar="PATH", help="file of the store")
-    store.add_argument(
+    command.epilog = "Exit code: 0 when nothing is missing, 1 when something is, 2 after an error."
+    command.add_argument("path", metavar="PATH", help="file of the store")
+    command.add_argument(
         "--max-bytes",
         type=positive,
         default=MAX_BYTES,
         metavar="N",
         help="maximum size of the file and of what it unpacks to (default: 4 GiB)",
     )
-    store.set_defaults(run=run)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,60 +6,57 @@ import argparse
 import os
 from typing import Any
 
-from gpusched._draw import axes as plot
 from gpusched._support.text import named
 from gpusched.cli.command_parts import Refusal, drawable, natural, positive
 from gpusched.cli.store_command import summary
-from gpusched.model.batches import MAX_TASKS
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    sweep = commands.add_parser(
-        "sweep",
-        help="compute shares of schedulable random task sets (Figure 4 of the GPUSched paper)",
-        description="Generates random task sets as in section 6.1 of the GPUSched paper (RTNS "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Generates random task sets as in section 6.1 of the GPUSched paper (RTNS "
         "2024), and tests each with the exact PBS search, EDFserial and EDFParallel. Prints the "
-        "shares of schedulable sets with their 95 % confidence intervals, and draws them.",
+        "shares of schedulable sets with their 95 % confidence intervals, and draws them."
     )
-    sweep.add_argument(
+    command.add_argument(
         "--panel",
         choices=("a", "b", "c"),
         help="slowdown factors 1 to 1.4 (a), 1.7 to 1.9 (b), 1.1 to 1.9 (c) (default: all three)",
     )
-    sweep.add_argument(
+    command.add_argument(
         "--tasks", type=_tasks, default=5, metavar="N", help="tasks per set (default: 5)"
     )
-    sweep.add_argument(
+    command.add_argument(
         "--count", type=positive, default=50, metavar="N", help="sets per point (default: 50)"
     )
-    sweep.add_argument(
+    command.add_argument(
         "--seed", type=natural, default=1, metavar="N", help="seed of the sets (default: 1)"
     )
-    sweep.add_argument(
+    command.add_argument(
         "--workers", type=positive, metavar="N", help="number of threads (default: usable CPUs)"
     )
-    sweep.add_argument(
+    command.add_argument(
         "--output",
         default="gpusched_fig4.png",
         metavar="FILE",
         help="file of the figure; its suffix determines the format (default: gpusched_fig4.png)",
     )
-    sweep.add_argument("--csv", metavar="FILE", help="also write the table as CSV")
-    sweep.add_argument(
+    command.add_argument("--csv", metavar="FILE", help="also write the table as CSV")
+    command.add_argument(
         "--store", metavar="FILE", help="keep finished results in this file, and resume from it"
     )
-    sweep.add_argument(
+    command.add_argument(
         "--shard",
         type=_shard,
         metavar="I/K",
         help="compute part I (from 0) of K parts into --store, without table and figure",
     )
-    sweep.set_defaults(run=run)
+    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from gpusched import experiments
+    from gpusched._draw.axes import save_figure
 
     given: dict[str, Any] = {
         **{"n": options.tasks, "count": options.count, "seed": options.seed},
@@ -81,12 +78,14 @@ def run(options: argparse.Namespace) -> int:
         result.save_csv(options.csv)
         print(f"\nwrote {named(options.csv, 300)}", end="")
     figure = result.plot()[0].figure
-    plot.save_figure(figure, options.output, dpi=150 if ending != "svg" else 72)
+    save_figure(figure, options.output, dpi=150 if ending != "svg" else 72)
     print(f"\nwrote {named(options.output, 300)}")
     return 0
 
 
 def _tasks(text: str) -> int:
+    from gpusched.model.batches import MAX_TASKS
+
     number = positive(text)
     if number > MAX_TASKS:
         raise argparse.ArgumentTypeError(f"got {text}, expected at most {MAX_TASKS}")

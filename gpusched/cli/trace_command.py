@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpusched._draw import axes as plot
 from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.files import replacing
 from gpusched._support.text import UNITS, named
@@ -24,7 +23,6 @@ from gpusched.cli.command_parts import (
     real,
     slowdown,
 )
-from gpusched.model.workload.time_units import tick_length
 
 if TYPE_CHECKING:
     from gpusched.io import TraceKernels
@@ -34,78 +32,79 @@ if TYPE_CHECKING:
     from gpusched.pbs import Search
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    trace = commands.add_parser(
-        "trace",
-        help="schedule the kernels of a PyTorch profiler or Nsight Systems trace, or make a "
-        "workload from it",
-        description="With --by: makes a workload from the trace, prints it and saves it. "
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "With --by: makes a workload from the trace, prints it and saves it. "
         "Otherwise: takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
         "them periods, determines by block placement which of them fit the GPU together, and "
         "searches for a schedule. The durations in a trace include interference: the result is a "
-        "realistic example, not a guarantee for the traced program.",
-        epilog="Exit code: 0 when schedulable or saved, 1 when not schedulable, 3 when undecided, "
-        "2 for an error.",
+        "realistic example, not a guarantee for the traced program."
     )
-    trace.add_argument(
+    command.epilog = (
+        "Exit code: 0 when schedulable or saved, 1 when not schedulable, 3 when undecided, "
+        "2 for an error."
+    )
+    command.add_argument(
         "file",
         metavar="FILE",
         help="the trace: JSON of the PyTorch profiler, output of 'nsys export --type sqlite' or "
         "'nsys stats -r cuda_gpu_trace --format csv', or a database of nvprof; - for standard "
         "input",
     )
-    trace.add_argument(
+    command.add_argument(
         "--gpu",
         metavar="PRESET",
         help="the GPU of the answers (see 'gpus'; default: that of the trace). AMD GPUs are not "
         "modelled: their traces are read, and --by makes workloads of them",
     )
-    trace.add_argument(
+    command.add_argument(
         "--device",
         type=natural,
         metavar="N",
         help="number of the GPU whose kernels are read; required if kernels ran on several",
     )
-    trace.add_argument("--count", type=positive, metavar="N", help="number of kernels (default: 5)")
-    trace.add_argument(
+    command.add_argument(
+        "--count", type=positive, metavar="N", help="number of kernels (default: 5)"
+    )
+    command.add_argument(
         "--pattern", metavar="RE", help="regular expression: only kernels whose name matches"
     )
-    trace.add_argument(
+    command.add_argument(
         "--period",
         metavar="TIMES",
         help="one period for all kernels or one per kernel, such as 4ms,5ms,10ms (default: chosen "
         "from the durations and --utilization); with --by: one period, or periods by task such as "
         "camera=20ms,detector=40ms (default: as observed, refused if they need more than the GPU)",
     )
-    trace.add_argument(
+    command.add_argument(
         "--utilization",
         type=real,
         metavar="U",
         help="total utilization of all chosen kernels if periods are chosen (default: 1.0)",
     )
-    trace.add_argument(
+    command.add_argument(
         "--slowdown",
         type=slowdown,
         metavar="S",
         help="slowdown of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed "
         "(1.1 to 1.9), or LOW,HIGH (default: small)",
     )
-    trace.add_argument(
+    command.add_argument(
         "--seed", type=natural, metavar="N", help="seed of the slowdowns (default: 1)"
     )
-    trace.add_argument(
+    command.add_argument(
         "--output", metavar="DIR", help="output folder, created if needed (default: .)"
     )
-    trace.add_argument(
+    command.add_argument(
         "--max-bytes",
         type=positive,
         default=MAX_BYTES,
         metavar="N",
         help="maximum size of the trace, unpacked (default: 4 GiB)",
     )
-    trace_tasks.add_options(trace)
-    trace.set_defaults(run=run)
+    trace_tasks.add_options(command)
+    command.set_defaults(run=run)
 
 
 _DEFAULTS = {"count": 5, "slowdown": "small", "seed": 1, "output": "."}
@@ -169,7 +168,9 @@ def _schedule(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("matplotlib") is not None:
         drawable(f"{stem}.png")
         picture = f"{stem}.png"
-        plot.save_figure(schedule.plot(unit="ns").figure, picture)
+        from gpusched._draw.axes import save_figure
+
+        save_figure(schedule.plot(unit="ns").figure, picture)
     else:
         picture = f"{stem}.svg"
         with replacing(picture, "w", encoding="utf-8") as file:
@@ -207,6 +208,8 @@ def _why_not(result: Search) -> str:
     """Text of the search's answer for a set without a schedule."""
     if result.schedulable is None:
         return f"not decided ({result.reason})"
+    from gpusched.model.workload.time_units import tick_length
+
     with tick_length(1):
         return f"not schedulable: {result.why()}"
 

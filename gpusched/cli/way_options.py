@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched.cli.command_parts import Refusal, status_of
-from gpusched.ways.way import Way, as_way
+
+if TYPE_CHECKING:
+    from gpusched.ways.way import Way
 
 __all__ = ["add_way", "asked_way", "not_applicable"]
 
@@ -30,6 +32,7 @@ def asked_way(options: argparse.Namespace) -> Way:
     """The way with its parameters, as values of their types; ``Refusal`` for other text."""
     from gpusched.comparison.analyses import asked_way as with_parameters
     from gpusched.model.workload.platforms import ON_PLATFORM
+    from gpusched.ways.way import as_way
 
     way = as_way(options.way)
     inner = as_way(way.within).parameters if way.name == "mig" else ()
@@ -73,6 +76,7 @@ def not_applicable(
     was spent instead.
     """
     from gpusched.comparison.documents import json_text, not_applicable_document
+    from gpusched.ways.way import as_way
 
     way = as_way(options.way).name
     if options.json:

@@ -416,7 +416,8 @@ class HostColumns(TaskSet):
 
     def _remember(self, derived: Iterable[str]) -> None:
         given = [key for key in derived if key != "sizes"]
-        super()._remember([*given, "sizes"] if (self.sizes == self.n).all() else given)
+        alike = self.sizes.ndim == 0 or (self.sizes == self.n).all()
+        super()._remember([*given, "sizes"] if alike else given)
 
     def _sets(self, index: int | slice | Int64Array) -> Self:
         if not self.is_ragged:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, flag, frozen, int_array, task_names
 from gpusched._support.tabular import frame_of
 from gpusched.model.host_lists import (
@@ -197,67 +198,22 @@ class HostTasks(HostColumns):
         name = unless_derived(name, "name", _derived)
         sizes = unless_derived(sizes, "sizes", _derived)
         sources = {"deadline": deadline, "priority": priority, "segments": segments, "name": name}
-        derived = [key for key, given in sources.items() if given is None]
-        if _derived and segments is _derived.get("segments"):
-            derived.append("segments")
-        jobs: dict[str, Any] = {
-            "cpu": cpu,
-            "copy_in": copy_in,
-            "kernel": kernel,
-            "copy_out": copy_out,
-        }
-        if any(differ_in_length(value) for value in jobs.values()):
-            if segments is not None:
-                raise ValueError(
-                    "segments: got numbers, expected None, as they follow from the lists of cpu; "
-                    "to change them in a set, see its method replace"
-                )
-            jobs, segments = from_lists(jobs)
-        row: dict[str, Any] = {
-            "period": period,
-            "deadline": period if deadline is None else deadline,
-            "jitter": jitter,
-            "priority": 0 if priority is None else priority,
-            "offset": offset,
-            "core": core,
-            "segments": 0 if segments is None else segments,
-        }
-        arrays = {key: int_array(value, key) for key, value in (row | jobs).items()}
-        sets = sm_sets(sm, MAX_SMS)
-        shape = shape_of(arrays, sets)
-        counts = fit_sizes(sizes, shape)
-        is_task = rows_below(counts, shape[-1])
-        if not is_task.all():
-            blank_rows(arrays, is_task)
-            for key in ("period", "deadline"):
-                if arrays[key].shape == shape:
-                    arrays[key][~is_task] = 1  # passes for a time until all rows are blanked
-        for key, array in arrays.items():
-            if key != "priority":
-                at_least(array, LEAST.get(key, 0), key)
-        if arrays["cpu"].ndim > 1 and arrays["cpu"].shape[-1] == 0:
-            raise ValueError("cpu: got empty lists, expected at least one CPU segment")
-        if arrays["cpu"].ndim < 2 or is_time_per_task(arrays, shape):
-            arrays["cpu"] = arrays["cpu"][..., None]
-        if segments is None:
-            arrays["segments"] = np.asarray(arrays["cpu"].shape[-1] - 1, np.int64)
-        fit(arrays["cpu"], shape + arrays["cpu"].shape[-1:], "cpu")
-        for key in ROW_FIELDS:
-            arrays[key] = fit(arrays[key], shape, key).copy()
-        spread_segments(arrays, shape, is_task)
-        chosen = fit_sm(sets, shape)
-        blank_rows(arrays | {"sm": chosen}, is_task)
-        if flag(monotone, "monotone"):
-            largest = np.maximum.accumulate(arrays["kernel"][..., ::-1], axis=-1)[..., ::-1]
-            arrays["kernel"] = np.ascontiguousarray(largest)
-        check_kernels(arrays["kernel"])
-        check_jobs(arrays, is_task)
-        check_jitter(arrays, is_task)
-        if priority is None:
-            arrays["priority"] = deadline_ranks(arrays["deadline"], is_task)
-        for key, values in (arrays | {"sm": chosen, "sizes": counts}).items():
-            object.__setattr__(self, key, frozen(values))
-        object.__setattr__(self, "name", task_names(name, shape[-1]))
+        old = _derived or {}
+        derived = [key for key, given in sources.items() if given is None or given is old.get(key)]
+        row = (period, deadline, jitter, priority, offset, core, segments)
+        found = None
+        if sizes is None and monotone is False:
+            found = _core.host_set(*row, cpu, copy_in, kernel, copy_out)
+        if found is not None and sm is not None:
+            chosen = sm_sets(sm, MAX_SMS)
+            fits = chosen is not None and chosen.ndim == 2  # else there is a stack
+            found = found | {"sm": frozen(fit_sm(chosen, found["period"].shape))} if fits else None
+        if found is None:
+            fields = dict(zip(ROW_FIELDS, row, strict=True))
+            jobs = {"cpu": cpu, "copy_in": copy_in, "kernel": kernel, "copy_out": copy_out}
+            found = _checked(fields, jobs, sm, sizes, flag(monotone, "monotone"))
+        vars(self).update(found)
+        object.__setattr__(self, "name", task_names(name, self.n))
         self._remember(derived)
 
     @classmethod
@@ -287,13 +243,19 @@ class HostTasks(HostColumns):
         >>> gs.HostTasks.from_segments([60, 80], [[3, (1, [6, 4], 1), 2], [5, (2, 9, 1)]]).segments
         array([1, 1])
         """
-        cpu, *gpu = jobs_to_rows(jobs)
+        found = _core.host_segments(jobs)
+        cpu, *gpu = jobs_to_rows(jobs) if found is None else found[:-1]
         periods = int_array(period, "period")
         if periods.ndim and periods.shape[-1] != len(cpu):
             raise ValueError(
                 f"jobs: got {len(cpu)} entries, expected {periods.shape[-1]} as period"
             )
-        return cls(period, cpu, *gpu, **options)
+        if found is None:
+            return cls(period, cpu, *gpu, **options)
+        segments = found[-1]
+        return cls(
+            periods, cpu, *gpu, segments=segments, _derived={"segments": segments}, **options
+        )
 
     @classmethod
     def from_gpu_times(
@@ -461,6 +423,62 @@ class HostTasks(HostColumns):
         from gpusched.model.host_frames import html_of
 
         return html_of(self)
+
+
+def _checked(
+    row: Mapping[str, Any], jobs: dict[str, Any], sm: Any, sizes: Any, monotone: bool
+) -> dict[str, npt.NDArray[Any]]:
+    """The read-only columns of any set or stack; the errors of `HostTasks`."""
+    priority, segments = row["priority"], row["segments"]
+    if any(differ_in_length(value) for value in jobs.values()):
+        if segments is not None:
+            raise ValueError(
+                "segments: got numbers, expected None, as they follow from the lists of cpu; "
+                "to change them in a set, see its method replace"
+            )
+        jobs, segments = from_lists(jobs)
+    given = {
+        **row,
+        "deadline": row["period"] if row["deadline"] is None else row["deadline"],
+        "priority": 0 if priority is None else priority,
+        "segments": 0 if segments is None else segments,
+    }
+    arrays = {key: int_array(value, key) for key, value in (given | jobs).items()}
+    sets = sm_sets(sm, MAX_SMS)
+    shape = shape_of(arrays, sets)
+    counts = fit_sizes(sizes, shape)
+    is_task = rows_below(counts, shape[-1])
+    if not is_task.all():
+        blank_rows(arrays, is_task)
+        for key in ("period", "deadline"):
+            if arrays[key].shape == shape:
+                arrays[key][~is_task] = 1  # passes for a time until all rows are blanked
+    for key, array in arrays.items():
+        if key != "priority":
+            at_least(array, LEAST.get(key, 0), key)
+    if arrays["cpu"].ndim > 1 and arrays["cpu"].shape[-1] == 0:
+        raise ValueError("cpu: got empty lists, expected at least one CPU segment")
+    if arrays["cpu"].ndim < 2 or is_time_per_task(arrays, shape):
+        arrays["cpu"] = arrays["cpu"][..., None]
+    if segments is None:
+        arrays["segments"] = np.asarray(arrays["cpu"].shape[-1] - 1, np.int64)
+    fit(arrays["cpu"], shape + arrays["cpu"].shape[-1:], "cpu")
+    for key in ROW_FIELDS:
+        arrays[key] = fit(arrays[key], shape, key).copy()
+    spread_segments(arrays, shape, is_task)
+    chosen = fit_sm(sets, shape)
+    blank_rows(arrays | {"sm": chosen}, is_task)
+    if monotone:
+        largest = np.maximum.accumulate(arrays["kernel"][..., ::-1], axis=-1)[..., ::-1]
+        arrays["kernel"] = np.ascontiguousarray(largest)
+    check_kernels(arrays["kernel"])
+    check_jobs(arrays, is_task)
+    check_jitter(arrays, is_task)
+    if priority is None:
+        arrays["priority"] = deadline_ranks(arrays["deadline"], is_task)
+    return {
+        key: frozen(values) for key, values in (arrays | {"sm": chosen, "sizes": counts}).items()
+    }
 
 
 def container_period(hosts: HostTasks) -> Int64Array:

@@ -16,6 +16,7 @@ import pytest
 from commands import run
 
 import gpusched as gs
+from gpusched.cli.main import main
 
 pytestmark = pytest.mark.python
 
@@ -347,6 +348,27 @@ def test_help_and_version(tmp_path):
         assert f"usage: python -m gpusched {command}" in done.stdout
     assert run_program(tmp_path, "--version").stdout == f"gpusched {gs.__version__}\n"
     assert "COMMAND" in refused(tmp_path)
+
+
+def test_a_command_imports_what_it_needs(tmp_path):
+    """Help of one command is there without the modules of others and without the models."""
+    loaded = f"import sys; from {main.__module__} import main\n" + (
+        "try: main(['check', '--help'])\n"
+        "except SystemExit: print(*(name for name in sys.modules if name.startswith('gpusched.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", loaded], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    names = done.stdout.splitlines()[-1].split()
+    assert [name for name in names if name.endswith("_command")] == ["gpusched.cli.check_command"]
+    assert not any(name.startswith("gpusched.model") for name in names)
+
+
+def test_every_module_of_a_command_is_in_the_help(tmp_path):
+    modules = Path(main.__code__.co_filename).parent.glob("*_command.py")
+    commands = sorted(path.stem.removesuffix("_command").replace("_", "-") for path in modules)
+    listed = run(tmp_path, "--help").stdout
+    assert commands == sorted(re.findall(r"^    ([a-z-]+)", listed, re.MULTILINE))
 
 
 # Streams ------------------------------------------------------------------------------------------
