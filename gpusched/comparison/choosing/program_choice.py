@@ -19,8 +19,10 @@ from gpusched._support.text import shown
 from gpusched.comparison.analyses import (
     SEARCH_BUDGET,
     Request,
+    Triggered,
     analyzed,
     asked_way,
+    grouped,
     options_of,
     with_costs,
 )
@@ -49,6 +51,7 @@ def choose(
     what: Sequence[str] | None = None,
     aim: Aim = "margin",
     of: str = "all",
+    triggered: Triggered = "apart",
     seed: Any = 0,
     budget: Budget | None = None,
     progress: Progress = None,
@@ -155,6 +158,7 @@ tested)
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(aim, AIMS, "aim")
+    workload = grouped(workload, triggered)
     key = int.from_bytes(seed_key(seed).tobytes(), "little")
     began = perf_counter()
     way = asked_way(way, options)
