@@ -154,9 +154,7 @@ def test_a_lidar_point_to_the_brake(way: str, one: bool, bounds: tuple[int, ...]
     w = lidar().in_one_thread() if one else lidar()
     assert gs.analyze(w, ORIN, way).path(0).bound == bounds[0]
     triggered: Any = "one" if one else "apart"
-    found = gs.choose(
-        given(lidar()), ORIN, way, what=["offsets"], aim="paths", triggered=triggered
-    )
+    found = gs.choose(given(lidar()), ORIN, way, what=["offsets"], aim="paths", triggered=triggered)
     assert found == gs.choose(given(w), ORIN, way, what=["offsets"], aim="paths")
     assert found.before is not None and found.before.path(0).bound == bounds[1]
     assert found.answer.path(0).bound == bounds[2] and found.optimal
