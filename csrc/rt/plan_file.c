@@ -1,4 +1,4 @@
-/* Reader of schedule files of version 3 (gpusched/model/schedule.schema.json).
+/* Reader of schedule files of versions 3 and 4 (gpusched/model/schedule.schema.json).
  *
  * The grammar is checked by the tokens of JSON, the members here; whether it is a plan that can be
  * played is checked when a player opens it. Members that a player does not need are skipped. Two
@@ -24,6 +24,7 @@ typedef struct {
     gs_rt_plan_frame_t *frame;
     gs_rt_plan_entry_t *entry;
     uint32_t *mask;
+    gs_rt_plan_need_t *need;
     char *text; /* the file, in which the names are */
 } owned_t;
 
@@ -210,6 +211,23 @@ static bool kernel(reader_t *r, gs_io_json_text_t key, void *arg)
     return skip(r, "kernels");
 }
 
+/* A task that the one being read needs. */
+static bool need(reader_t *r, gs_io_json_text_t key, void *arg)
+{
+    (void)key;
+    (void)arg;
+    gs_rt_plan_t *plan = &r->made->plan;
+    gs_rt_plan_need_t one = {.task = plan->tasks};
+    if (!small_number_of(r, "needs", &one.needs)) {
+        return false;
+    }
+    if (r->fills) {
+        r->made->need[plan->needs] = one;
+    }
+    plan->needs++;
+    return true;
+}
+
 static bool task_member(reader_t *r, gs_io_json_text_t key, void *arg)
 {
     gs_rt_plan_task_t *task = arg;
@@ -221,6 +239,9 @@ static bool task_member(reader_t *r, gs_io_json_text_t key, void *arg)
     if (is(key, "kernels")) {
         task->kernels = 0;
         return each(r, '[', "kernels", kernel, &task->kernels);
+    }
+    if (is(key, "needs")) {
+        return each(r, '[', "needs", need, NULL);
     }
     return is(key, "period")     ? number_of(r, "period", &task->period)
            : is(key, "offset")   ? number_of(r, "offset", &task->offset)
@@ -349,8 +370,11 @@ static bool read_text(owned_t *made, int64_t size, bool fills, const char **wron
     int64_t version = 0;
     bool read = each(&r, '{', "file", member, &version) && !gs_io_json_to_token(&r.at);
     gs_io_json_levels_free(&r.levels, &r.ctx);
-    if (read && version != 3) {
+    if (read && version != 3 && version != 4) {
         read = fail(&r, "version");
+    }
+    if (read && version == 3 && made->plan.needs > 0) {
+        read = fail(&r, "needs");
     }
     *wrong = r.wrong == NULL ? "file" : r.wrong;
     return read;
@@ -399,7 +423,7 @@ int gs_rt_plan_read(const char *path, gs_rt_plan_t **plan)
     int status = load_text(path, made, &size);
     if (status == GS_RT_OK && !read_text(made, size, false, &wrong)) {
         status = gs_rt_fail(GS_RT_ERR_VALUE, wrong, "another one",
-                            "a schedule of version 3 without a cycle");
+                            "a schedule of version 3, or 4 with needs, and without a cycle");
     }
     if (status == GS_RT_OK) {
         gs_rt_plan_t *p = &made->plan;
@@ -407,11 +431,12 @@ int gs_rt_plan_read(const char *path, gs_rt_plan_t **plan)
         made->frame = gs_rt_allocate((size_t)p->frames, sizeof *made->frame, "schedule");
         made->entry = gs_rt_allocate((size_t)p->entries, sizeof *made->entry, "schedule");
         made->mask = gs_rt_allocate((size_t)p->masks, sizeof *made->mask, "schedule");
+        made->need = gs_rt_allocate((size_t)p->needs, sizeof *made->need, "schedule");
         if (made->task == NULL || made->frame == NULL || made->entry == NULL ||
-            made->mask == NULL) {
+            made->mask == NULL || made->need == NULL) {
             status = GS_RT_ERR_SYSTEM;
         }
-        p->tasks = p->frames = p->entries = p->masks = 0;
+        p->tasks = p->frames = p->entries = p->masks = p->needs = 0;
         if (status == GS_RT_OK && !read_text(made, size, true, &wrong)) {
             status = gs_rt_fail(GS_RT_ERR_VALUE, wrong, "another one", "text without escapes of 0");
         }
@@ -419,6 +444,7 @@ int gs_rt_plan_read(const char *path, gs_rt_plan_t **plan)
         p->frame = made->frame;
         p->entry = made->entry;
         p->mask = made->mask;
+        p->need = made->need;
     }
     if (status != GS_RT_OK) {
         gs_rt_plan_free(&made->plan);
@@ -436,6 +462,7 @@ void gs_rt_plan_free(gs_rt_plan_t *plan)
         gs_rt_free(made->frame);
         gs_rt_free(made->entry);
         gs_rt_free(made->mask);
+        gs_rt_free(made->need);
         gs_rt_free(made->text);
         gs_rt_free(made);
     }

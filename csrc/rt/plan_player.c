@@ -5,6 +5,11 @@
  * early. Choosing among what is ready now would not keep it. A frame without one of its jobs runs
  * only if the plan says that the others take no longer than all together; otherwise its slot stays
  * empty.
+ *
+ * A frame begins after the end of all before it, so that a job which needs others starts after
+ * their ends because the plan, which is checked, has these in earlier frames. What is left to do
+ * while it is played: where one of them was left out, there is no input, and the job is left out,
+ * too.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -26,6 +31,7 @@ typedef struct {
     int overrun, handshake;
     int64_t own;           /* jobs of a hyperperiod */
     int64_t skipped;       /* a job that does not run, or -1 */
+    int32_t first, count;  /* the tasks that it needs, among those of the plan */
     _Atomic int64_t ready; /* jobs that are ready, in order */
     _Atomic int64_t done;  /* jobs that have ended or were left out */
     gs_rt_wait_word_t changed;
@@ -118,6 +124,51 @@ static int check_frame(const gs_rt_plan_t *plan, int32_t f, int64_t before)
     return GS_RT_OK;
 }
 
+/* Finds the tasks that each needs. */
+static int find_needs(gs_rt_player_t *self)
+{
+    const gs_rt_plan_t *plan = self->plan;
+    if (plan->needs < 0 || (plan->needs > 0 && plan->need == NULL)) {
+        return wrong("needs", plan->needs, "0 or more");
+    }
+    int32_t before = 0;
+    for (int32_t k = 0; k < plan->needs; k++) {
+        const gs_rt_plan_need_t *need = &plan->need[k];
+        if (need->task < before || need->task >= plan->tasks) {
+            return wrong("task of needs", need->task, "tasks of the plan, in their order");
+        }
+        if (need->needs < 0 || need->needs >= plan->tasks || need->needs == need->task ||
+            plan->task[need->needs].period != plan->task[need->task].period) {
+            return wrong("needs", need->needs, "another task of the same period");
+        }
+        task_t *task = &self->tasks[need->task];
+        task->first = task->count == 0 ? k : task->first;
+        task->count++;
+        before = need->task;
+    }
+    return GS_RT_OK;
+}
+
+/* Whether the jobs that those of a frame need are in earlier frames, and not so much earlier that
+ * their results are forgotten; next: the number of kernels of each task in these. */
+static bool have_inputs(const gs_rt_player_t *self, const gs_rt_plan_frame_t *frame,
+                        const int64_t *next)
+{
+    const gs_rt_plan_t *plan = self->plan;
+    for (int32_t e = 0; e < frame->count; e++) {
+        int32_t i = plan->entry[frame->first + e].task;
+        int64_t job = next[i] / plan->task[i].kernels;
+        for (int32_t k = 0; k < self->tasks[i].count; k++) {
+            int32_t needed = plan->need[self->tasks[i].first + k].needs;
+            int64_t done = next[needed] / plan->task[needed].kernels;
+            if (done <= job || done > job + KEPT_RESULTS) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Numbers the jobs of the entries: kernels in their order, none before its release, all of a
  * hyperperiod. */
 static int number_jobs(gs_rt_player_t *self)
@@ -133,6 +184,9 @@ static int number_jobs(gs_rt_player_t *self)
         const gs_rt_plan_frame_t *frame = &plan->frame[f];
         status = check_frame(plan, f, before);
         before = frame->end;
+        if (status == GS_RT_OK && !have_inputs(self, frame, next)) {
+            status = wrong("frame", f, "jobs behind those that they need, 64 jobs at most");
+        }
         for (int32_t e = 0; status == GS_RT_OK && e < frame->count; e++) {
             const gs_rt_plan_entry_t *entry = &plan->entry[frame->first + e];
             const gs_rt_plan_task_t *task = &plan->task[entry->task];
@@ -192,7 +246,8 @@ int gs_rt_player_open(const gs_rt_plan_t *plan, const gs_rt_player_options_t *op
     self->hyperperiod = plan->hyperperiod * plan->tick;
     self->tasks = gs_rt_allocate((size_t)plan->tasks, sizeof *self->tasks, "player");
     self->number = gs_rt_allocate((size_t)plan->entries, sizeof *self->number, "player");
-    status = self->tasks == NULL || self->number == NULL ? GS_RT_ERR_SYSTEM : number_jobs(self);
+    status = self->tasks == NULL || self->number == NULL ? GS_RT_ERR_SYSTEM : find_needs(self);
+    status = status == GS_RT_OK ? number_jobs(self) : status;
     for (int32_t i = 0; status == GS_RT_OK && i < plan->tasks; i++) {
         self->tasks[i].overrun = options->overrun;
         self->tasks[i].skipped = -1;
@@ -298,11 +353,24 @@ static void rest(gs_rt_player_t *self, uint32_t before, int64_t until)
     }
 }
 
+/* Whether a job that this one needs was left out. */
+static bool lacks_input(const gs_rt_player_t *self, const gs_rt_job_t *job)
+{
+    const task_t *task = &self->tasks[job->task];
+    for (int32_t k = 0; k < task->count && job->kernel == 0; k++) {
+        const task_t *needed = &self->tasks[self->plan->need[task->first + k].needs];
+        if (atomic_load(&needed->result[job->job & (KEPT_RESULTS - 1)]) == GS_RT_SKIPPED) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The instant at which a job gets ready; INT64_MAX while it is not known. */
 static int64_t ready_at(const gs_rt_player_t *self, const gs_rt_job_t *job)
 {
     const task_t *task = &self->tasks[job->task];
-    if (job->kernel > 0 || task->skipped == job->job) {
+    if (job->kernel > 0 || task->skipped == job->job || lacks_input(self, job)) {
         return INT64_MIN;
     }
     if (task->handshake) {
@@ -375,7 +443,7 @@ static int choose_jobs(gs_rt_player_t *self, const gs_rt_plan_frame_t *frame, ui
         bool late = unready || ends > job.deadline;
         if (task->skipped == job.job) {
             absent |= 1u << e;
-        } else if (late && task->overrun == GS_RT_OVERRUN_SKIP) {
+        } else if (lacks_input(self, &job) || (late && task->overrun == GS_RT_OVERRUN_SKIP)) {
             leave_out(self, &job);
             absent |= 1u << e;
         } else if (late && task->overrun == GS_RT_OVERRUN_ABORT) {

@@ -78,7 +78,9 @@ typedef struct {
 
 /* Jobs that are late: not ready at the planned start of their frame, or in a frame that would end
  * after their deadline if it began now. A frame that begins late by no more than the overhead in
- * the plan is in time. */
+ * the plan is in time. A job that needs one that was not run is not run either, whatever its
+ * policy.
+ */
 enum {
     GS_RT_OVERRUN_CONTINUE = 0, /* run late, as do the frames behind it */
     GS_RT_OVERRUN_SKIP = 1,     /* not run */
@@ -229,8 +231,8 @@ void gs_rt_server_close(gs_rt_server_t *server);
 
 /* Plan and player ------------------------------------------------------------------------------ */
 
-/* A schedule of frames, as files of version 3 and headers made from schedules have it. Times are in
- * ticks of tick ns. */
+/* A schedule of frames, as files of versions 3 and 4 and headers made from schedules have it. Times
+ * are in ticks of tick ns. */
 typedef struct {
     const char *name;
     int64_t period;
@@ -249,6 +251,11 @@ typedef struct {
     int32_t lacks, lacked; /* first and number of its masks */
 } gs_rt_plan_frame_t;
 
+/* A job of a task starts after the job with its number of another task of the same period. */
+typedef struct {
+    int32_t task, needs;
+} gs_rt_plan_need_t;
+
 #define GS_RT_PLAN_BATCH 32 /* most entries of a frame */
 
 typedef struct {
@@ -261,9 +268,11 @@ typedef struct {
     const gs_rt_plan_entry_t *entry;
     /* Sets of entries (bit i: entry i of the frame) without which the others take no longer. */
     const uint32_t *mask;
+    int32_t needs;
+    const gs_rt_plan_need_t *need; /* in the order of the tasks */
 } gs_rt_plan_t;
 
-/* Reads a schedule file of version 3. */
+/* Reads a schedule file of version 3 or 4. */
 int gs_rt_plan_read(const char *path, gs_rt_plan_t **plan);
 void gs_rt_plan_free(gs_rt_plan_t *plan);
 

@@ -529,6 +529,7 @@ class Schedule(NoArray, Tabular):
         (see `with_tick`) is written in version 3 of the format, for which
         ``gpusched/model/schedule.schema.json`` is the schema and which programs play with the
         runtime library: it has the tick, and the jobs that a batch may lack without taking longer.
+        That of a `KernelGraph` needs a tick and is written in version 4, which has what tasks need.
         An existing file is replaced only when the new one is complete. Raises OSError if it cannot
         be written.
         """

@@ -1,7 +1,8 @@
 """Schedules in JSON files, written and read, and as C headers.
 
-Versions 1 and 2 (of chains) have the columns of their tasks and frames. Version 3 is for programs
-that play the schedule: ``schedule.schema.json`` states it.
+Versions 1 and 2 (of chains) have the columns of their tasks and frames. Versions 3 and 4 are for
+programs that play the schedule: ``schedule.schema.json`` states them. Version 4 says which tasks
+need others; it is written for these alone, so that readers that do not know it refuse the file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from gpusched._support.arguments import instance
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.text import path_text, shown
@@ -23,6 +23,7 @@ from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_rows import rows_of
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_graph import KernelGraph
 from gpusched.model.kernel_tasks import KernelTasks
 
 _FORMAT = "gpusched schedule"
@@ -34,16 +35,14 @@ Made = TypeVar("Made")
 
 def write(schedule: Any, path: str | os.PathLike[str]) -> None:
     """Write a schedule as JSON; see `Schedule.save`."""
-    _check_kind(schedule)
+    if schedule.tick is None and isinstance(schedule.tasks, KernelGraph):
+        raise ValueError(
+            "tick: got None of tasks that need others, expected its length (Schedule.with_tick)"
+        )
     document = _document(schedule) if schedule.tick is None else _played(schedule)
     with replacing(path, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
         file.write("\n")
-
-
-def _check_kind(schedule: Any) -> None:
-    """Refuse tasks that need others, of which the format knows nothing."""
-    instance(schedule.tasks, (KernelTasks, KernelChains), "tasks")
 
 
 def _document(schedule: Any) -> dict[str, Any]:
@@ -78,7 +77,7 @@ def _table(schedule: Any) -> dict[str, Any]:
     return {"table": used}
 
 
-# Version 3
+# Versions 3 and 4
 
 
 def places_of(schedule: Any) -> list[tuple[int, int]]:
@@ -133,10 +132,11 @@ def _frames(schedule: Any) -> list[dict[str, Any]]:
 
 
 def _played(schedule: Any) -> dict[str, Any]:
-    """The document of version 3."""
+    """The document of version 3, or 4 of tasks that need others."""
     from gpusched._version import __version__
 
-    tasks = schedule.tasks
+    needs = schedule.tasks.needs if isinstance(schedule.tasks, KernelGraph) else None
+    tasks = schedule.tasks if needs is None else schedule.tasks.rows
     chains = isinstance(tasks, KernelChains)
     columns = tasks._OF_KERNEL if chains else ("wcet", *_SHAPE)
     made = []
@@ -148,10 +148,12 @@ def _played(schedule: Any) -> dict[str, Any]:
             {key: int(value[k] if chains else value) for key, value in values.items()}
             for k in range(count)
         ]
+        if needs is not None:
+            task["needs"] = list(needs[i])
         made.append(task)
     return {
         "format": _FORMAT,
-        "version": 3,
+        "version": 3 if needs is None else 4,
         "tick": schedule.tick,
         "hyperperiod": tasks.hyperperiod,
         "overhead": schedule.overhead,
@@ -171,7 +173,6 @@ _SHAPE = ("block_time", "blocks", "threads", "regs", "smem")
 
 def write_header(schedule: Any, path: str | os.PathLike[str], name: str) -> None:
     """Write a schedule as a C header; see `Schedule.save_header`."""
-    _check_kind(schedule)
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w{0,60}", name, re.ASCII):
         raise ValueError(f"name: got {shown(name)}, expected an identifier of C")
     if schedule.tick is None:
@@ -199,6 +200,11 @@ def write_header(schedule: Any, path: str | os.PathLike[str], name: str) -> None
         )
         entries += [f"    {{{task}, {kernel}}}," for task, kernel in batch]
         masks += [f"    {sum(1 << at for at in absent)}u," for absent in lacks]
+    needs = [
+        f"    {{{i}, {before}}},"
+        for i, of in enumerate(tasks.needs if isinstance(tasks, KernelGraph) else ())
+        for before in of
+    ]
     guard = f"GPUSCHED_{name.upper()}_H"
     text = [
         f"/* Schedule of {tasks.n} tasks by gpusched: include gpusched/rt.h before it. */",
@@ -216,10 +222,14 @@ def write_header(schedule: Any, path: str | os.PathLike[str], name: str) -> None
         f"static const uint32_t {name}_masks[] = {{",
         *(masks or ["    0u,"]),
         "};",
+        f"static const gs_rt_plan_need_t {name}_needs[] = {{ /* task, and one that it needs */",
+        *(needs or ["    {0, 0},"]),
+        "};",
         f"static const gs_rt_plan_t {name} = {{",
         f"    {schedule.tick}, {tasks.hyperperiod}, {schedule.overhead},",
         f"    {len(rows)}, {len(frames)}, {len(entries)}, {len(masks)},",
         f"    {name}_tasks, {name}_frames, {name}_entries, {name}_masks,",
+        f"    {len(needs)}, {name}_needs,",
         "};",
         "#endif",
     ]
@@ -256,11 +266,13 @@ class _Reader:
             self.fail("file", f"got {str(error)[:80]}", "JSON")
         if not isinstance(self.document, dict) or self.document.get("format") != _FORMAT:
             self.fail("format", "got another one", repr(_FORMAT))
-        if self.document.get("version") not in (1, 2, 3):
-            self.fail("version", f"got {shown(self.document.get('version'))}", "1, 2 or 3")
+        if self.document.get("version") not in (1, 2, 3, 4):
+            self.fail("version", f"got {shown(self.document.get('version'))}", "1, 2, 3 or 4")
 
     def schedule(self, make: Callable[..., Made]) -> Made:
-        if self.document["version"] == 3:
+        needs: list[list[int]] | None = None
+        if self.document["version"] >= 3:
+            needs = self.needs() if self.document["version"] == 4 else None
             self.document = self.columns()
         given = self.mapping(self.document, "tasks", "tasks")
         chains = self.document["version"] == 2
@@ -281,12 +293,13 @@ class _Reader:
             if not all(type(value) is kind for value in values):
                 self.fail(f"tasks.{name}", "got other entries", f"a list of {kind.__name__}")
         try:
-            tasks: KernelTasks | KernelChains
+            tasks: KernelTasks | KernelChains | KernelGraph
             if chains:
                 of_kernel = {name: np.array(columns[name]) for name in KernelChains._OF_KERNEL}
                 tasks = KernelChains(**columns | of_kernel)
             else:
                 tasks = KernelTasks(**columns)
+                tasks = tasks if needs is None else KernelGraph(tasks, needs)
         except (ValueError, TypeError, OverflowError) as error:
             self.fail("tasks", str(error))
         table: BatchTable | BatchFunction | None = None
@@ -331,8 +344,23 @@ class _Reader:
         except (ValueError, TypeError, OverflowError) as error:
             self.fail("frames", str(error))
 
+    def needs(self) -> list[list[int]]:
+        """The tasks that each task of a document of version 4 needs, which it then lacks."""
+        if self.document.get("chains", False) is not False:
+            self.fail("chains", f"got {shown(self.document['chains'])} in version 4", "false")
+        found: list[list[int]] = []
+        for i, task in enumerate(self.sequence(self.document, "tasks", "tasks")):
+            if not isinstance(task, dict):
+                self.fail(f"tasks[{i}]", f"got {shown(task)}", "an object")
+            of = self.sequence(task, "needs", f"tasks[{i}].needs")
+            if not all(type(one) is int for one in of):
+                self.fail(f"tasks[{i}].needs", f"got {shown(of)}", "a list of int")
+            found.append(of)
+            del task["needs"]
+        return found
+
     def columns(self) -> dict[str, Any]:
-        """A document of version 3 as one of version 1 or 2, with the tick."""
+        """A document of version 3 or 4 as one of version 1 or 2, with the tick."""
         document = self.document
         known = {
             "format",
@@ -391,7 +419,7 @@ class _Reader:
         return made | {key: document.get(key) for key in ("cycle", "table", "function")}
 
     def frames(self, rows: dict[tuple[int, int], int]) -> dict[str, list[int]]:
-        """The columns of the frames of version 3, for rows by task and kernel."""
+        """The columns of the frames of versions 3 and 4, for rows by task and kernel."""
         made: dict[str, list[int]] = {"start": [], "end": [], "batch": []}
         for f, frame in enumerate(self.sequence(self.document, "frames", "frames")):
             where = f"frames[{f}]"

@@ -237,6 +237,74 @@ static void stops(gs_rt_log_t *log)
     gs_rt_player_close(player);
 }
 
+/* c needs a and b: where one of them is left out, c is, too, though it is ready and may run late.
+ */
+static void needed(void)
+{
+    static const gs_rt_plan_need_t needs[] = {{2, 1}};
+    static const gs_rt_plan_task_t task[] = {
+        {"a", 10, 0, 10, 1}, {"b", 20, 0, 20, 1}, {"c", 20, 1, 19, 1}};
+    static const gs_rt_plan_entry_t entry[] = {{0, 0}, {1, 0}, {2, 0}, {0, 0}};
+    static const gs_rt_plan_frame_t frame[] = {
+        {0, 4, 0, 2, 0, 1}, {4, 8, 2, 1, 1, 0}, {10, 13, 3, 1, 1, 0}};
+    static const uint32_t lacks_b[] = {2};
+    gs_rt_plan_t other = plan;
+    other.task = task;
+    other.entry = entry;
+    other.entries = LENGTH(entry);
+    other.frame = frame;
+    other.mask = lacks_b;
+    other.masks = 1;
+    other.need = needs;
+    other.needs = 1;
+    for (int absent = 0; absent < 2; absent++) {
+        unit_t units[] = {{.takes = MS}, {.takes = MS}, {.takes = MS}};
+        gs_rt_player_options_t options = {.cpu = -1, .overrun = GS_RT_OVERRUN_SKIP};
+        gs_rt_player_t *player;
+        MU_CHECK(gs_rt_player_open(&other, &options, &player) == GS_RT_OK);
+        for (int i = 0; i < 3; i++) {
+            gs_rt_work_t work = {&units[i], submit, wait_for};
+            MU_CHECK(gs_rt_player_work(player, i, &work, absent && i == 1) == GS_RT_OK);
+        }
+        MU_CHECK(gs_rt_player_overrun(player, 0, GS_RT_OVERRUN_CONTINUE) == GS_RT_OK);
+        MU_CHECK(gs_rt_player_overrun(player, 2, GS_RT_OVERRUN_CONTINUE) == GS_RT_OK);
+        /* A late start of this thread leaves out no more than b: a and c run late. */
+        MU_CHECK(gs_rt_player_run(player, gs_rt_now() + MS, 2) == GS_RT_OK);
+        MU_CHECK(units[0].submissions == 4);
+        MU_CHECK(units[2].submissions == units[1].submissions);
+        MU_CHECK(!absent || units[1].submissions == 0);
+        MU_CHECK(!absent || gs_rt_player_done(player, 2, 1, 0) == GS_RT_SKIPPED);
+        gs_rt_player_close(player);
+    }
+}
+
+static void refused_needs(void)
+{
+    static const gs_rt_plan_need_t pairs[][2] = {
+        {{2, 0}, {2, 1}},  /* another period */
+        {{2, 1}, {1, 2}},  /* not in the order of the tasks */
+        {{2, 2}, {2, 1}},  /* itself */
+        {{2, -1}, {2, 1}}, /* no task */
+        {{2, 3}, {2, 1}},  {{-1, 1}, {2, 1}},
+        {{2, 1}, {3, 1}},  {{1, 2}, {1, 2}}, /* b is in the batch before that of c */
+        {{2, 1}, {2, 1}},                    /* the second kernel of b is in the batch of c */
+    };
+    gs_rt_player_options_t options = {.cpu = -1};
+    gs_rt_player_t *player;
+    gs_rt_plan_t other = plan;
+    for (int k = 0; k < LENGTH(pairs); k++) {
+        other.need = pairs[k];
+        other.needs = 2;
+        MU_CHECK(gs_rt_player_open(&other, &options, &player) == GS_RT_ERR_VALUE);
+        MU_CHECK(player == NULL && strstr(gs_rt_error(), ", expected ") != NULL);
+    }
+    other.need = NULL;
+    MU_CHECK(gs_rt_player_open(&other, &options, &player) == GS_RT_ERR_VALUE);
+    other.needs = -1;
+    MU_CHECK(gs_rt_player_open(&other, &options, &player) == GS_RT_ERR_VALUE);
+    MU_CHECK(strcmp(gs_rt_error(), "needs: got -1, expected 0 or more") == 0);
+}
+
 static void refused_plans(void)
 {
     gs_rt_player_options_t options = {.cpu = -1};
@@ -620,6 +688,8 @@ int main(void)
     skips();
     ends();
     stops(log);
+    needed();
+    refused_needs();
     refused_plans();
     serves(log);
     ticks();

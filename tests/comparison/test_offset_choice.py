@@ -153,7 +153,9 @@ def test_a_lidar_point_to_the_brake(way: str, one: bool, bounds: tuple[int, ...]
     """With free clocks, with all offsets 0, and with those that are chosen."""
     w = lidar().in_one_thread() if one else lidar()
     assert gs.analyze(w, ORIN, way).path(0).bound == bounds[0]
-    found = gs.choose(given(w), ORIN, way, what=["offsets"], aim="paths")
+    triggered: Any = "one" if one else "apart"
+    found = gs.choose(given(lidar()), ORIN, way, what=["offsets"], aim="paths", triggered=triggered)
+    assert found == gs.choose(given(w), ORIN, way, what=["offsets"], aim="paths")
     assert found.before is not None and found.before.path(0).bound == bounds[1]
     assert found.answer.path(0).bound == bounds[2] and found.optimal
     assert found.workload["lidar" if not one else 0].offset == 0

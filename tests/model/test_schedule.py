@@ -309,7 +309,7 @@ def change(path, *keys, to):
     ("keys", "to", "field"),
     [
         (("format",), "other", "format"),
-        (("version",), 4, "version"),
+        (("version",), 5, "version"),
         (("tasks",), KeyError, "tasks: got None, expected an object"),
         (("tasks",), [], r"tasks: got \[\], expected an object"),
         (("tasks", "period"), KeyError, "tasks.period: got None, expected a list"),
@@ -390,6 +390,14 @@ def test_chrome_trace(tmp_path):
 # Version 3
 
 
+def needing():
+    """Two branches between a task and another one, with a tick."""
+    tasks = gs.KernelTasks([10] * 4, [2, 3, 3, 2], deadline=8, name=["in", "a", "b", "out"])
+    times = {(0,): 2, (1,): 3, (2,): 3, (3,): 2, (1, 2): 4}
+    graph = gs.KernelGraph(tasks, [[], "in", "in", ["a", "b"]])
+    return gs.pbs.search(graph, gs.BatchTable.from_dict(tasks, times)).schedule.with_tick("ms")
+
+
 def played(chains=False):
     if chains:
         tasks = gs.KernelChains(period=[8, 8], block_time=[[2, 1], [3]], name=["a", "b"])
@@ -431,8 +439,8 @@ def test_jobs_that_a_batch_may_lack(tmp_path):
 def test_the_schema_names_what_is_written(tmp_path):
     path = Path(gs.__file__).parent / "model/schedule.schema.json"
     schema = json.loads(path.read_text())
-    for chains in (False, True):
-        played(chains).save(tmp_path / "s.json")
+    for made in (played(), played(chains=True), needing()):
+        made.save(tmp_path / "s.json")
         document = json.loads((tmp_path / "s.json").read_text())
         assert set(schema["required"]) <= set(document) <= set(schema["properties"])
         for key in ("tasks", "frames"):
@@ -445,10 +453,21 @@ def test_the_schema_names_what_is_written(tmp_path):
                 assert set(kernels["required"]) <= set(kernel) <= set(kernels["properties"])
 
 
+def test_needs_follow_the_schema(tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    path = Path(gs.__file__).parent / "model/schedule.schema.json"
+    checker = jsonschema.Draft202012Validator(json.loads(path.read_text()))
+    for made, version in ((played(), 3), (played(chains=True), 3), (needing(), 4)):
+        made.save(tmp_path / "s.json")
+        document = json.loads((tmp_path / "s.json").read_text())
+        assert document["version"] == version and checker.is_valid(document)
+        assert not checker.is_valid(document | {"version": 7 - version})
+
+
 @pytest.mark.parametrize(
     ("keys", "to", "field"),
     [
-        (("version",), 4, "version: got 4, expected 1, 2 or 3"),
+        (("version",), 5, "version: got 5, expected 1, 2, 3 or 4"),
         (("tick",), 0, "tick: got 0, expected an int of at least 1"),
         (("tick",), 1.5, "tick: got 1.5, expected an int of at least 1"),
         (("overhead",), -1, "overhead: got -1, expected an int of at least 0"),
@@ -471,6 +490,31 @@ def test_the_schema_names_what_is_written(tmp_path):
 def test_version_3_names_file_and_field(tmp_path, keys, to, field):
     path = tmp_path / "s.json"
     played().save(path)
+    change(path, *keys, to=to)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: {field}"):
+        Schedule.load(path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "to", "field"),
+    [
+        (("version",), 3, r"tasks\[0\]: got 'needs', expected one of"),
+        (("chains",), True, "chains: got True in version 4, expected false"),
+        (("tasks", 1), 3, r"tasks\[1\]: got 3, expected an object"),
+        (("tasks", 1, "needs"), KeyError, r"tasks\[1\].needs: got None, expected a list"),
+        (("tasks", 1, "needs"), 0, r"tasks\[1\].needs: got 0, expected a list"),
+        (("tasks", 1, "needs"), [True], r"tasks\[1\].needs: got \[True\], expected a list of int"),
+        (("tasks", 1, "needs"), ["in"], r"tasks\[1\].needs: got \['in'\], expected a list of int"),
+        (("tasks", 1, "needs"), [4], r"tasks: needs\[1\]: got 4, expected a task below 4"),
+        (("tasks", 1, "needs"), [-1], r"tasks: needs\[1\]: got -1, expected a task below 4"),
+        (("tasks", 1, "needs"), [2**70], r"tasks: needs\[1\]: got"),
+        (("tasks", 0, "needs"), [3], r"tasks: needs\[0\]: got a cycle"),
+        (("tasks", 0, "period"), 20, r"tasks: needs\[1\]: got a task with period 20, expected 10"),
+    ],
+)
+def test_version_4_names_file_and_field(tmp_path, keys, to, field):
+    path = tmp_path / "s.json"
+    needing().save(path)
     change(path, *keys, to=to)
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: {field}"):
         Schedule.load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,27 @@ def test_graphs_and_answers_are_kept(tmp_path: Path) -> None:
     assert repr(graph) == "<KernelGraph: 4 tasks, 4 links>"
 
 
+def test_schedules_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path, rng, links = tmp_path / "plan.json", np.random.default_rng(8), 0
+    for number in range(300):
+        case, needs = random_needs(rng, int(rng.integers(2, 6)), KINDS[number % 3])
+        graph, table = objects(case, needs)
+        plan = gs.pbs.search(graph, table).schedule
+        if plan is None:
+            continue
+        made = plan.with_tick("us", overhead=number)
+        made.save(path)
+        assert json.loads(path.read_text())["version"] == 4
+        again = gs.Schedule.load(path)
+        assert again == made and again.tasks == graph
+        if again.cycle is None:
+            again.validate()
+        links += sum(map(len, graph.needs))
+    assert links > 20
+    with pytest.raises(ValueError, match="tick: got None of tasks that need others, expected its"):
+        gs.pbs.search(gs.KernelGraph(FORK, NEEDS), TABLE).schedule.save(path)
+
+
 @pytest.mark.parametrize(
     ("rows", "needs", "message"),
     [
@@ -264,10 +286,9 @@ def test_entries_and_rows_of_another_type_are_refused() -> None:
         gs.KernelGraph(TABLE, [])  # type: ignore[arg-type]
 
 
-def test_methods_without_needs_refuse_a_graph(tmp_path: Path) -> None:
+def test_methods_without_needs_refuse_a_graph() -> None:
     """None may take the tasks as if they did not wait."""
     graph: Any = gs.KernelGraph(FORK, NEEDS)
-    plan = gs.pbs.search(graph, TABLE).schedule
     for call in (
         lambda: gs.pbs.search(graph, TABLE, method="graph"),
         lambda: gs.pbs.graph.search(graph, TABLE),
@@ -281,8 +302,6 @@ def test_methods_without_needs_refuse_a_graph(tmp_path: Path) -> None:
         lambda: gs.Launches.from_tasks(graph, 10),
         lambda: gs.KernelChains.from_tasks(graph),
         lambda: gs.BatchTable.from_gpu(graph, GPU),
-        lambda: plan.save(tmp_path / "plan.json"),
-        lambda: plan.with_tick(1000).save_header(tmp_path / "plan.h"),
     ):
         with pytest.raises(TypeError, match=r"got KernelGraph, expected [^(]*$"):
             call()

@@ -3,11 +3,13 @@ and their logs compared with answers."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,6 +119,32 @@ def test_a_schedule_that_is_played(built: dict[str, Path], tmp_path: Path) -> No
     assert (tmp_path / "log").stat().st_size == log_size
 
 
+def forked() -> gs.Schedule:
+    """Two branches between a task and another one, with a tick."""
+    tasks = gs.KernelTasks([100] * 4, [20, 30, 30, 20], name=["in", "left", "right", "out"])
+    times = {(0,): 20, (1,): 30, (2,): 30, (3,): 20, (1, 2): 40}
+    graph = gs.KernelGraph(tasks, [[], "in", "in", ["left", "right"]])
+    made = gs.pbs.search(graph, gs.BatchTable.from_dict(tasks, times)).schedule
+    return made.with_tick("ms")
+
+
+def test_jobs_that_need_others_are_played_behind_them(
+    built: dict[str, Path], tmp_path: Path
+) -> None:
+    forked().save(tmp_path / "plan.json")
+    assert run(built["player"], tmp_path / "plan.json", tmp_path / "log", "2") == "0\n"
+    log = gs.io.read_run_log(tmp_path / "log")
+    found = gs.kept(forked(), log, tolerance=10**8)
+    assert found.kept, found
+    document = json.loads((tmp_path / "plan.json").read_text())
+    document["frames"][0]["batch"], document["frames"][2]["batch"] = [[3, 0]], [[0, 0]]
+    (tmp_path / "plan.json").write_text(json.dumps(document))
+    run(built["player"], tmp_path / "plan.json", tmp_path / "log", "2", status=2)
+    document["version"] = 3
+    (tmp_path / "plan.json").write_text(json.dumps(document))
+    run(built["player"], tmp_path / "plan.json", tmp_path / "log", "2", status=2)
+
+
 def test_a_player_leaks_nothing(built: dict[str, Path], tmp_path: Path) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("needs valgrind")
@@ -126,9 +154,12 @@ def test_a_player_leaks_nothing(built: dict[str, Path], tmp_path: Path) -> None:
     assert run("valgrind", *options, built["player"], *arguments) == "0\n"
 
 
-def test_the_header_of_a_schedule(compiler: Compiler, tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [plan, forked])
+def test_the_header_of_a_schedule(
+    compiler: Compiler, tmp_path: Path, make: Callable[[], gs.Schedule]
+) -> None:
     """The plan of the header is that of the file."""
-    made = plan()
+    made = make()
     made.save(tmp_path / "plan.json")
     made.save_header(tmp_path / "plan.h")
     program = tmp_path / "same.c"
@@ -156,6 +187,7 @@ int main(int count, char **arguments)
         if (a->start != b->start || a->end != b->end || a->first != b->first) return 9;
         if (a->count != b->count || a->lacked != b->lacked) return 10;
     }
+    if (plan.needs != read->needs || !SAME(need, plan.needs)) return 12;
     gs_rt_player_options_t options = {.cpu = -1};
     gs_rt_player_t *player;
     if (gs_rt_player_open(read, &options, &player) < 0) return 11;
@@ -171,9 +203,12 @@ int main(int count, char **arguments)
 
 
 @pytest.mark.long
-def test_damaged_schedules_are_refused(compiler: Compiler, tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [plan, forked])
+def test_damaged_schedules_are_refused(
+    compiler: Compiler, tmp_path: Path, make: Callable[[], gs.Schedule]
+) -> None:
     """Every truncation, and bytes that are changed, under AddressSanitizer."""
-    plan().save(tmp_path / "plan.json")
+    make().save(tmp_path / "plan.json")
     program = tmp_path / "read.c"
     program.write_text(
         """

@@ -19,8 +19,10 @@ from gpusched._support.text import shown
 from gpusched.comparison.analyses import (
     SEARCH_BUDGET,
     Request,
+    Triggered,
     analyzed,
     asked_way,
+    grouped,
     options_of,
     timed,
     with_costs,
@@ -56,6 +58,7 @@ def choose(
     aim: Aim = "margin",
     of: str = "all",
     times: str = "largest",
+    triggered: Triggered = "apart",
     seed: Any = 0,
     budget: Budget | None = None,
     progress: Progress = None,
@@ -168,6 +171,7 @@ tested)
     instance(platform, Platform, "platform")
     one_of(aim, AIMS, "aim")
     workload = timed(workload, times)
+    workload = grouped(workload, triggered)
     key = int.from_bytes(seed_key(seed).tobytes(), "little")
     began = perf_counter()
     way = asked_way(way, options)
