@@ -357,7 +357,7 @@ class Comparison(Tabular, Saved, Frozen):
               ``kind`` ("inferred" or "hint"), ``text``, ``settled_by``, ``source``, ``rows``.
             - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,
               ``what``, ``factor`` and ``failed`` (exact fractions as text), ``exact``, ``tested``,
-              ``conditional``, ``text``.
+              ``conditional``, ``chosen``, ``text``.
             - ``advice``, if margins were computed: None, or ``closest`` (like ``best``),
               ``changes`` (``text``, ``kind``, ``task``, ``factor``, ``conditional``), ``text``.
         """

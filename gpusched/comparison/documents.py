@@ -306,6 +306,7 @@ def margin_document(margin: Margin) -> Document:
         "exact": margin.exact,
         "tested": margin.tested,
         "conditional": margin.conditional,
+        "chosen": margin.chosen,
         "text": str(margin),
     }
 

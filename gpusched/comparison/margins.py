@@ -92,8 +92,8 @@ class Margin(Saved):
         The largest accepted factor: the exact maximum if ``exact``, otherwise the largest one of
         those that were tested. None if no factor was accepted.
     failed
-        If ``exact``, None: every larger factor fails. Otherwise the next larger factor that was
-        tested, which failed; None if no factor up to 64 failed.
+        If ``exact``, None: every larger factor fails with what was ``chosen``. Otherwise the next
+        larger factor that was tested, which failed; None if no factor up to 64 failed.
     exact
         Whether the test is proven to be monotone (if it accepts a factor, it accepts every smaller
         one), and no seconds of a budget were spent.
@@ -104,6 +104,9 @@ class Margin(Saved):
         only.
     of
         What has to be in time: "all", or the name of a path.
+    chosen
+        If ``exact``: what the test chose for the workload itself and all larger times keep
+        ("cores", "SMs", "cores and SMs"); with other choices they may be longer. "" if nothing was.
     """
 
     _KIND: ClassVar[str] = "Margin"
@@ -118,6 +121,7 @@ class Margin(Saved):
     tested: int
     conditional: bool = False
     of: str = "all"
+    chosen: str = ""
 
     @property
     def label(self) -> str:
@@ -137,9 +141,15 @@ class Margin(Saved):
             tested=given.count("tested"),
             conditional=given.flag("conditional"),
             of=given.text("of") if "of" in values else "all",  # not in version 0.1
+            chosen=given.text("chosen") if "chosen" in values else "",  # nor is this
         )
         given.done()
         return made
+
+    @property
+    def at_most(self) -> str:
+        """That an exact factor is the largest, and with which choices."""
+        return f"and no longer{f' with the chosen {self.chosen}' if self.chosen else ''}"
 
     def __str__(self) -> str:
         grows = "everything" if self.what == "all" else clip(self.what, 60)
@@ -149,7 +159,7 @@ class Margin(Saved):
         known = f"{self.label}: {grows} may take {factor_text(self.factor)} times as long"
         known += " under its conditions" if self.conditional else ""
         if self.exact:
-            return f"{known}, and no longer"
+            return f"{known}, {self.at_most}"
         if self.failed is None:
             return f"{known}; no larger factor was tested"
         return f"{known}; {factor_text(self.failed)} is not accepted ({self.tested} factors tested)"
@@ -179,7 +189,7 @@ def margin(
     >>> found.factor, found.exact
     (Fraction(13333, 5000), True)
     >>> print(found)
-    mpcp (suspend): everything may take 2.6666 times as long, and no longer
+    mpcp (suspend): everything may take 2.6666 times as long, and no longer with the chosen cores
 
     Parameters
     ----------
@@ -310,7 +320,9 @@ class Growth:
             kept = Allocation.of(detail)
             exact = not (kept.core < 0).any()  # otherwise there is no allocation to keep
         self._exact = exact
+        self._chosen = ""
         if exact:
+            self._chosen = _chosen(workload, platform, request, kept)
             options = {name: value for name, value in request.options.items() if name != "apart"}
             request = replace(request, options=options, allocation=kept)
         self._request = request
@@ -371,7 +383,7 @@ class Growth:
         exact = self._exact and not self._spent
         return Margin(
             way.name, {**self._options, **costs_of(way)}, what, factor, failed, exact, self.tested,
-            factor is not None and self._under, self._of,
+            factor is not None and self._under, self._of, self._chosen if exact else "",
         )  # fmt: skip
 
     def margin_above(self, factor: Fraction | None) -> Margin | None:
@@ -411,6 +423,19 @@ class Growth:
             return None
         self.tested += int(found.tests)
         return None if found.unlimited or found.numerator == 0 else Fraction(found.factor)
+
+
+def _chosen(
+    workload: Workload, platform: Platform, request: Request, kept: Allocation | None
+) -> str:
+    """What a test chose for a workload where there was more than one choice."""
+    if kept is None:
+        return ""
+    open_ = any(task.core is None for task in workload) and len(workload) > 1
+    open_ |= kept.server is not None and "server" not in request.options
+    found = ["cores"] if open_ and platform.cpus > 1 else []
+    found += ["SMs"] if kept.sm is not None and len(workload) > 1 else []
+    return " and ".join(found)
 
 
 def settled_answer(

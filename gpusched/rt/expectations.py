@@ -13,7 +13,11 @@ from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick, know
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
+from gpusched.model.views.derived_view import runs_on_cpu
+from gpusched.model.views.launch_calls import explicit_calls
 from gpusched.model.workload.path import KINDS, Path
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import as_way
 
@@ -24,16 +28,17 @@ _ORDERS = {"mpcp": "priority", "gpu_server": "priority", "fmlp_plus": "fifo"}
 class Facts:
     """Facts about one task; times in ns, None where nothing is known.
 
-    ``bound``: of the response. ``cpu``: CPU time of a job. ``segments``: length of each GPU
-    segment, while no other task uses the GPU. ``priority``: a smaller number is more urgent.
-    ``core``: that of its thread. ``after``: tasks whose jobs ``every`` x j release its job j; its
-    responses count from there, and ``period`` is None.
+    ``bound``: of the response. ``cpu``, ``best``: CPU time, with launching calls, and least time of
+    a job. ``segments``: length of each GPU segment, while no other task uses the GPU. ``priority``:
+    a smaller number is more urgent. ``core``: that of its thread. ``after``: tasks whose jobs
+    ``every`` x j release its job j; its responses count from there, and ``period`` is None.
     """
 
     bound: int | None
     period: int | None = None
     jitter: int = 0
     cpu: int | None = None
+    best: int = 0
     segments: tuple[int, ...] | None = None
     priority: int | None = None
     core: int | None = None
@@ -93,7 +98,8 @@ class PathBound:
 class Expectations:
     """Facts by task, the order of requests, and a plan, with which a log is compared.
 
-    ``conditions``: those under which the bounds hold. ``workload``: that of the paths.
+    ``conditions``: those under which the bounds hold. ``workload``: that of the paths. ``server``:
+    the core of the GPU server, whose work the log does not have.
     """
 
     label: str
@@ -103,6 +109,7 @@ class Expectations:
     conditions: tuple[str, ...] = ()
     paths: tuple[PathBound, ...] = ()
     workload: Workload | None = None
+    server: int | None = None
 
 
 def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
@@ -120,14 +127,15 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
     cores: list[int] | list[None] = [None] * len(answer.workload)
     if not as_way(answer.way).global_edf:
         cores = chosen_cores(DerivedModels(answer.workload, answer.platform), answer.way, answer)
-    facts = {}
+    facts, platform = {}, answer.platform._at(answer.workload._tick)
     for i, task in enumerate(answer.workload):
         response = known_at(answer.response, i) if answer.bounded[i] else None
         facts[task.name] = Facts(
             bound=None if response is None else int(response * tick),
             period=None if task.after else int(task.period * tick),
             jitter=-int(-task.jitter * tick // 1),
-            cpu=int(task.cpu_time * tick),
+            cpu=int(_cpu_time(task, platform) * tick),
+            best=int(task.best * tick),
             segments=segments.get(task.name),
             priority=priorities.get(task.name),
             core=cores[i],
@@ -140,7 +148,17 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
         plan = plan_of(schedule, Fraction(finer_tick(answer.workload, answer.grain)))
     conditions = tuple(condition.text for condition in answer.conditions)
     order, paths = _ORDERS.get(answer.way), _paths(answer, tick)
-    return Expectations(answer.label, facts, order, plan, conditions, paths, answer.workload)
+    server = None if answer.way != "gpu_server" else getattr(answer.detail, "server", None)
+    return Expectations(
+        answer.label, facts, order, plan, conditions, paths, answer.workload, server
+    )
+
+
+def _cpu_time(task: Task, platform: Platform) -> int:
+    """CPU work of a job with the calls that launch its copies and kernels."""
+    calls = platform.replace(wake_latency=0)  # a thread that wakes up takes no time of its own
+    parts = (part for part, _ in explicit_calls(task._explicit(), calls))
+    return sum(part.time * part.repeat for part in parts if runs_on_cpu(part))
 
 
 def _paths(answer: WorkloadAnswer, tick: Fraction) -> tuple[PathBound, ...]:

@@ -23,6 +23,7 @@ RULES = {
     "release jitter": "condition",
     "phase": "condition",
     "CPU time": "condition",
+    "least time": "condition",
     "segment": "condition",
     "segments": "condition",
     "two holders": "condition",
@@ -82,6 +83,8 @@ class Finding:
 
 
 Job = tuple[str, int]
+
+_BEFORE_ALL = -(2**63)
 
 
 class JobTimes:
@@ -174,7 +177,7 @@ def _jobs(log: RunLog, expected: Expectations, jobs: JobTimes, tol: int) -> Iter
     for name, job in jobs.release:
         of_task[name].append(job)
     ends = jobs.complete
-    delayed = _Delays(expected, jobs)
+    delayed = _Delays(log, expected, jobs)
     for name, facts in expected.facts.items():
         numbers = sorted(of_task[name])
         done = [job for job in numbers if (name, job) in ends]
@@ -203,6 +206,9 @@ def _jobs(log: RunLog, expected: Expectations, jobs: JobTimes, tol: int) -> Iter
                     f"the workload says {ns(facts.cpu)}",
                 )
                 yield _finding("CPU time", key, jobs.cpu[key], facts.cpu, seen, limit)
+            if key in ends and (took := ends[key] - jobs.woken[key]) < facts.best - tol:
+                seen, limit = f"took {ns(took)}", f"the workload says at least {ns(facts.best)}"
+                yield _finding("least time", key, -took, -facts.best, seen, limit)
         for before, job in pairwise(numbers):
             if jobs.woken[name, job] < jobs.woken[name, before]:
                 seen = f"started before job {before}"
@@ -214,27 +220,41 @@ def _jobs(log: RunLog, expected: Expectations, jobs: JobTimes, tol: int) -> Iter
 
 
 class _Delays:
-    """Jobs by core, for threads that woke late because others of their core had it."""
+    """Jobs by core, for threads that woke late because others of their core had it.
 
-    def __init__(self, expected: Expectations, jobs: JobTimes) -> None:
+    Where events are lost, a task may have had its core until the first event that the log has of
+    it. Tasks without a core move between CPUs, which their logs do not tell.
+    """
+
+    def __init__(self, log: RunLog, expected: Expectations, jobs: JobTimes) -> None:
         self.facts, self.jobs = expected.facts, jobs
         self.spans: dict[int, list[tuple[int, int, Job]]] = defaultdict(list)
         self.latest: dict[int, list[int]] = {}  # completion of the spans up to each
         for key, since in jobs.release.items():
-            facts = expected.facts.get(key[0])
-            if facts is not None and facts.core is not None:
-                end = jobs.complete.get(key, jobs.last)
-                self.spans[facts.core].append((since, end, key))
+            self._add(expected, key, since, jobs.complete.get(key, jobs.last))
+        if log.lost:
+            first = dict.fromkeys(expected.facts, jobs.last)
+            for _, task, _, time, _ in reversed([*rows_of_log(log)]):
+                if task != NO_TASK:
+                    first[log.name[task]] = time
+            for name, until in first.items():
+                self._add(expected, (name, -1), _BEFORE_ALL, until)
         for core, spans in self.spans.items():
             spans.sort()
             self.latest[core] = list(accumulate((end for _, end, _ in spans), max))
 
+    def _add(self, expected: Expectations, key: Job, since: int, until: int) -> None:
+        facts = self.facts[key[0]]
+        for core in {facts.core, expected.server if facts.segments else None}:
+            if core is not None:
+                self.spans[core].append((since, until, key))
+
     def explains(self, key: Job, tol: int) -> bool:
-        """Whether other jobs on the core of a job were open until it woke."""
+        """Whether other jobs on the core of a job may have been open until it woke."""
         facts, since, woken = self.facts[key[0]], self.jobs.release[key], self.jobs.woken[key]
         free = since + facts.jitter
         if facts.core is None:
-            return False
+            return True
         spans = self.spans[facts.core]
         at = bisect_left(spans, (woken,)) - 1
         open_then = []
@@ -322,10 +342,12 @@ def _segments(log: RunLog, expected: Expectations, tol: int) -> Iterator[Finding
             took = (log_end if (log_end := until) is not None else int(log.time[-1])) - (
                 granted if begin == "acquire" else start
             )
-            if took > facts.segments[number] + tol:
+            # An earlier segment of the job may be among the lost events.
+            most = max(facts.segments[number:]) if log.lost else facts.segments[number]
+            if took > most + tol:
                 seen = f"GPU segment {number} took {ns(took)}"
-                limit = f"the answer counts {ns(facts.segments[number])}"
-                yield _finding("segment", key, took, facts.segments[number], seen, limit)
+                limit = f"the answer counts {ns(most)}"
+                yield _finding("segment", key, took, most, seen, limit)
 
 
 @dataclass

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -153,3 +156,47 @@ def test_given_cores_are_kept() -> None:
     answer = gs.analyze(w, gs.Platform("Xavier", cpus=2), "mpcp")
     assert answer.schedulable is None
     assert not any("cores are chosen" in text for text in answer.assumptions)
+
+
+def at_larger_factors(w: gs.Workload, on: gs.Platform, way: str, factor: Fraction) -> list[bool]:
+    factors = [factor * Fraction(step, 100) for step in (101, 102, 105, 110, 120)]
+    grown = [w.scaled(kernels=f, cpu=f, copies=f) for f in factors]
+    return [gs.analyze(one, on, way).accepted for one in grown]
+
+
+def test_margins_say_with_which_choices_they_are_the_largest() -> None:
+    """With others than those chosen for the workload itself, times may be longer."""
+    counts: Counter[tuple[bool, bool]] = Counter()
+    for seed in range(16):
+        draw = random.Random(f"margins {seed}")
+        cpus, given = draw.randint(1, 2), draw.random() < 0.5
+        tasks = [
+            gs.Task(
+                name,
+                draw.choice((100, 150, 200, 300)),
+                [
+                    gs.CPU(draw.randint(1, 30)),
+                    gs.Kernel(draw.randint(1, 20), blocks=draw.choice((4, 16, 40)), threads=256),
+                    gs.CPU(draw.randint(1, 30)),
+                ],
+                core=draw.randrange(cpus) if given else None,
+            )
+            for name in "abc"
+        ]
+        w, on = gs.Workload(tasks, tick="us"), gs.Platform("AGX Orin", cpus=cpus)
+        for way in ("mpcp", "gcaps", "stgm"):
+            if way == "stgm" and given:
+                continue  # it chooses cores itself
+            found = gs.margin(w, on, way)
+            if found.factor is None or not found.exact:
+                continue
+            chosen = "cores" if cpus > 1 and not given else ""
+            if way == "stgm":
+                chosen = "cores and SMs" if chosen else "SMs"
+            assert found.chosen == chosen, (seed, way)
+            more = any(at_larger_factors(w, on, way, found.factor))
+            assert chosen or not more, (seed, way)
+            counts[bool(chosen), more] += 1
+            end = f", and no longer{f' with the chosen {chosen}' if chosen else ''}"
+            assert str(found).endswith(end)
+    assert counts[True, True] > 0 and counts[True, False] > 0 and counts[False, False] > 9, counts

@@ -338,3 +338,101 @@ def test_a_thread_that_waits_for_its_core(
     made.add(5 * MS, "complete", 1, 0)
     rules = {f.rule for f in gs.kept(answer, made.log(), tolerance=1000).broken if f.task == "b"}
     assert rules == found
+
+
+@pytest.mark.parametrize(
+    ("way", "cpus", "facts"),
+    [
+        ("srm", 1, {}),
+        ("srm", 2, {}),
+        ("container", 2, {}),
+        ("gpu_server", 2, {"server_overhead": 3}),
+    ],
+)
+def test_threads_without_a_core_and_beside_the_server_may_wake_late(
+    way: str, cpus: int, facts: dict[str, Any]
+) -> None:
+    """Other threads may have their CPUs, the server among them, which the log does not have."""
+    tasks = [
+        gs.Task("a", 100, [gs.CPU(5), gs.Kernel(10)], priority=1),
+        gs.Task("b", 150, [gs.CPU(5), gs.Kernel(20), gs.CPU(3)], priority=2),
+        gs.Task("c", 170, [gs.CPU(5)], priority=3),
+    ]
+    workload, platform = gs.Workload(tasks, tick="ns"), gs.Platform("Xavier", cpus=cpus, **facts)
+    answer = gs.analyze(workload, platform, way)
+    jobs = gs.observe(workload, platform, way, until=5000).detail.jobs
+    assert (jobs.start > jobs.release).any()
+    made = Events(workload.names)
+    columns = (jobs.task, jobs.number, jobs.arrival, jobs.start, jobs.end)
+    for i, number, arrival, start, end in zip(*(c.tolist() for c in columns), strict=True):
+        made.add(MS + start, "release", i, number, MS + arrival)
+        made.add(MS + end, "complete", i, number)
+    found = gs.kept(answer, made.log())
+    assert found.kept, found
+
+
+def lost_run(first: int) -> set[str]:
+    """The faults of a log with lost events, in which "b" wakes late on the core of "a"."""
+    tasks = [gs.Task(name, "10ms", [gs.CPU("4ms")], core=0) for name in "ab"]
+    workload = gs.Workload([*tasks, gs.Task("c", "10ms", [kernel("1ms")], core=1)], tick="us")
+    answer = gs.analyze(workload, gs.Platform("Xavier", cpus=2), "mpcp")
+    made = Events(("a", "b", "c"))
+    for job in range(first, 3):
+        at = MS + 10 * MS * job
+        made.add(at, "release", 0, job, at)
+        made.add(at + MS, "complete", 0, job)
+    for job, at, due in ((0, MS, MS), (1, 14 * MS, 11 * MS)):
+        made.add(at, "release", 1, job, due)
+        made.add(at + MS, "complete", 1, job)
+    return faults(gs.kept(answer, made.log(lost=1))) - {"no job"}
+
+
+def test_a_thread_that_waits_for_a_lost_job() -> None:
+    """The other task may have had the core until the first event that is left of it."""
+    assert lost_run(2) == set()
+    assert lost_run(1) == lost_run(0) == {"release jitter"}  # it was free from 12 ms on
+
+
+def test_segments_behind_a_lost_one() -> None:
+    """A job whose first segment is lost may be in its second, longer one."""
+    job = [kernel("1ms"), gs.CPU("1ms"), kernel("3ms")]
+    workload = gs.Workload([gs.Task("a", "20ms", job)], tick="us")
+    answer = gs.analyze(workload, gs.Platform("Xavier", cpus=1), "mpcp")
+    for took, found in ((3 * MS, set[str]()), (3 * MS + 1, {"segment"})):
+        made = Events(("a",))
+        made.add(MS, "acquire", 0, 0, MS)
+        made.add(MS + took, "release_lock", 0, 0)
+        assert faults(gs.kept(answer, made.log(lost=1))) - {"no job"} == found
+        assert "segment" in faults(gs.kept(answer, made.log()))
+
+
+@pytest.mark.parametrize(("launches", "calls"), [("async", 5), ("sync", 5), ("graph", 2)])
+def test_calls_are_cpu_time(launches: Any, calls: int) -> None:
+    """The thread's clock counts the calls that the answer counts."""
+    job = [gs.CPU("1ms"), *[kernel("1ms")] * 4, gs.Sync(), kernel("1ms"), gs.CPU("1ms")]
+    workload = gs.Workload([gs.Task("a", "40ms", job, launches=launches)], tick="us")
+    costs = gs.Platform("Xavier", launch_cpu="6us", graph_launch_cpu="6us", wake_latency="9us")
+    answer = gs.analyze(workload, costs, "streams")
+    for more, found in ((0, set[str]()), (1, {"CPU time"})):
+        made = Events(("a",))
+        made.add(MS, "release", 0, 0, MS)
+        made.add(MS + 7 * MS, "cpu", 0, 0, 2 * MS + calls * 6_000 + more)
+        made.add(MS + 7 * MS, "complete", 0, 0)
+        assert faults(gs.kept(answer, made.log())) == found
+
+
+def test_a_job_that_is_shorter_than_its_least_time() -> None:
+    """Bounds of paths rest on least times."""
+    tasks = [
+        gs.Task("a", "20ms", [gs.CPU("5ms")], best="2ms"),
+        gs.Task("b", "20ms", [kernel("1ms")]),
+    ]
+    answer = gs.analyze(gs.Workload(tasks, tick="us"), gs.Platform("Xavier", cpus=2), "mpcp")
+    for took, found in ((2 * MS, set[str]()), (2 * MS - 1, {"least time"})):
+        made = Events(("a", "b"))
+        for task in range(2):
+            made.add(MS, "release", task, 0, MS)
+            made.add(MS + (took if task == 0 else MS), "complete", task, 0)
+        broken = gs.kept(answer, made.log())
+        assert faults(broken) == found, broken
+        assert gs.kept(answer, made.log(), tolerance=1).kept

@@ -53,8 +53,9 @@ def test_simulated_runs_are_kept_and_have_the_same_paths() -> None:
     for seed in range(250):
         draw = random.Random(f"kept paths {seed}")
         workload, platform = random_workload(draw), random_platform(draw)
-        platform = platform.replace(server_overhead=0)  # of a thread that the log does not have
-        way = draw.choice(("one_stream", "streams", "mpcp", "fmlp_plus", "gpu_server", "stgm"))
+        way = draw.choice(
+            ("one_stream", "streams", "mpcp", "fmlp_plus", "gpu_server", "stgm", "srm")
+        )
         cores = [draw.randrange(platform.cpus) for _ in workload]
         tasks = [task.replace(core=core) for task, core in zip(workload, cores, strict=True)]
         workload = gs.Workload(tasks, tick="ns", paths=workload.paths)
@@ -78,8 +79,8 @@ def test_simulated_runs_are_kept_and_have_the_same_paths() -> None:
             counts[name] += len(path)
         cut = draw.randint(1, 400)
         late = gs.kept(answer, log_of(run, lost=1, since=cut))
-        # Jobs that had the core before are not in the log, nor some of tasks with few jobs.
-        assert faults(late) <= {"release jitter", "no job"}, (seed, cut, str(late))
+        # Tasks with few jobs have none in the log.
+        assert faults(late) <= {"no job"}, (seed, cut, str(late))
         for path, whole in zip(late.paths, found.paths, strict=True):
             assert not Counter(path.values.tolist()) - Counter(whole.values.tolist())
             counts["cut"] += len(path)

@@ -139,7 +139,7 @@ def _room(margin: Margin) -> str:
         return "No factor of the times that was tested is accepted."
     grows = f"Every CPU, copy and kernel time may be {factor_text(margin.factor)} times as long"
     if margin.exact:
-        return f"{grows}, and no longer."
+        return f"{grows}, {margin.at_most}."
     if margin.failed is None:
         return f"{grows}, the largest factor that was tested."
     return f"{grows}; {factor_text(margin.failed)} times, the next factor tested, is not accepted."
