@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import gpusched as gs
-from gpusched.experiments.olmedo_bandwidth import PAPER_POINTS
+from gpusched.experiments.olmedo_contention import PAPER_POINTS
 
 RESULT = Path(__file__).parent / "results" / "bandwidth_fit.txt"
 FOOTPRINTS = [512 * 1024, 2 * 10**6, 5 * 10**6, 20 * 10**6, 50 * 10**6, 500 * 10**6]

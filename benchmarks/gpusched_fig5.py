@@ -20,7 +20,7 @@ from machine import describe
 from gpusched import experiments, pbs
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import spawn
-from gpusched.experiments.gpusched_sets import UTILIZATIONS, draw_sets, draw_tables
+from gpusched.experiments.gpusched_figures import UTILIZATIONS, draw_sets, draw_tables
 
 RESULTS = Path(__file__).parent / "results"
 FIGURES: dict[str, dict[str, Any]] = {

@@ -20,11 +20,16 @@ are computed at once. Two machines can share the work for a figure as follows::
 
 from __future__ import annotations
 
-from gpusched.experiments.elliott_counts import ElliottStudy
-from gpusched.experiments.elliott_growth import ElliottGrowth, elliott_fig6
-from gpusched.experiments.elliott_runs import PRINTED_TABLE2, ElliottRuns, elliott_table2
-from gpusched.experiments.elliott_scenarios import SCENARIOS, Scenario
-from gpusched.experiments.elliott_simulated import CATEGORIES, RUN_METHODS
+from gpusched.experiments.elliott_counts import SCENARIOS, ElliottStudy, Scenario
+from gpusched.experiments.elliott_runs import (
+    CATEGORIES,
+    PRINTED_TABLE2,
+    RUN_METHODS,
+    ElliottGrowth,
+    ElliottRuns,
+    elliott_fig6,
+    elliott_table2,
+)
 from gpusched.experiments.elliott_study import elliott_fig5
 from gpusched.experiments.gcaps_figures import (
     GCAPS_PUBLISHED,
@@ -45,8 +50,8 @@ from gpusched.experiments.gpusched_search_figures import (
     TimesByTasks,
     gpusched_fig5,
 )
-from gpusched.experiments.olmedo_bandwidth import Bandwidth
 from gpusched.experiments.olmedo_contention import (
+    Bandwidth,
     Contention,
     olmedo_fig7,
     olmedo_fig8,
@@ -56,18 +61,23 @@ from gpusched.experiments.olmedo_figures import (
     ARCHITECTURES,
     Figure5,
     Figure6,
+    Mispredictions,
+    SharedSMs,
+    olmedo_fig3,
     olmedo_fig5,
     olmedo_fig6,
-)
-from gpusched.experiments.olmedo_misprediction import Mispredictions, olmedo_fig3
-from gpusched.experiments.olmedo_tables import (
-    SharedSMs,
     olmedo_table2,
     olmedo_table3,
     olmedo_table4,
 )
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
-from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
+from gpusched.experiments.stgm_choices import (
+    ALLOCATORS,
+    Allocators,
+    Options,
+    stgm_allocators,
+    stgm_options,
+)
 from gpusched.experiments.stgm_figures import (
     STGM_READINGS,
     STGM_TESTS,
@@ -75,7 +85,6 @@ from gpusched.experiments.stgm_figures import (
     stgm_fig4,
     stgm_fig5,
 )
-from gpusched.experiments.stgm_option_study import Options, stgm_options
 from gpusched.experiments.stgm_profile_figure import Profiles, stgm_fig3
 from gpusched.experiments.tx2_schedules import Observed, ecrts2017, rtss2017
 from gpusched.experiments.yang_figures import (

@@ -1,8 +1,15 @@
-"""Table 2 of [RTNS10]: response and tardiness with a lock for the GPU and with the driver alone."""
+"""Simulated task sets of [RTNS10], section 6: Table 2, and the growth of tardiness in Figure 6.
+
+The GPU is shared by a lock, by the driver alone, or in a container. The paper measures on a
+machine; here tasks are simulated (``gs.simulate.host``). The driver is a model: it serves whole GPU
+segments in the order of the requests, while their jobs spin at their own deadlines, or are
+suspended.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,19 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import Int64Array, frozen, integer, one_of, spawn
+from gpusched._support.arguments import Int64Array, frozen, integer, one_of, real, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
-from gpusched.experiments.elliott_simulated import (
-    CATEGORIES,
-    RUN_METHODS,
-    SECOND,
-    Machine,
-    Waiting,
-    category_of,
-    drawn,
-    scenarios_of,
-)
+from gpusched.experiments.elliott_counts import SCENARIOS
+from gpusched.generate.elliott_sets import UTILIZATIONS
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
 from gpusched.study.runs import run
@@ -31,9 +30,151 @@ from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
-    from gpusched._draw.axes import AxesArray, AxesLike
+    from matplotlib.axes import Axes
 
-__all__ = ["PRINTED_TABLE2", "ElliottRuns", "elliott_table2"]
+    from gpusched._draw.axes import AxesArray, AxesLike
+    from gpusched.model.host_tasks import HostTasks
+    from gpusched.simulate.host_result import HostRun
+
+__all__ = [
+    "CATEGORIES",
+    "PRINTED_TABLE2",
+    "RUN_METHODS",
+    "ElliottGrowth",
+    "ElliottRuns",
+    "Machine",
+    "Waiting",
+    "category_of",
+    "drawn",
+    "elliott_fig6",
+    "elliott_table2",
+    "length_of",
+    "scenarios_of",
+]
+
+CATEGORIES = ("easy", "difficult", "unable")
+"""Categories of the paper: schedulable by analysis; not, but no job is late by more than its period
+under SRM; all other sets."""
+
+RUN_METHODS = ("SRM", "Driver", "Container", "Container, idling")
+"""Methods: the lock OMLP; the driver alone; a container whose server executes other tasks during
+kernels; a container whose server idles."""
+
+Waiting = Literal["spin", "suspend"]
+
+SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine on which task sets are simulated.
+
+    Attributes
+    ----------
+    cpus
+        Number of CPUs.
+    until
+        End of the simulated releases, in ns.
+    waiting
+        Behaviour of jobs from a request to the driver until its end.
+    overrun
+        Thousandths by which every part of a job takes longer than the analysis assumes.
+    """
+
+    cpus: int
+    until: int
+    waiting: Waiting = "spin"
+    overrun: int = 0
+
+    @classmethod
+    def of(cls, cpus: Any, seconds: Any, waiting: Any, overrun: Any) -> Machine:
+        """The machine of checked arguments; ``overrun`` is a share."""
+        one_of(waiting, ("spin", "suspend"), "waiting")
+        share = real(overrun, "overrun")
+        if not 0 <= share <= 1:
+            raise ValueError(f"overrun: got {share}, expected a share, from 0 to 1")
+        whole = round(share * 1000)
+        if not math.isclose(share * 1000, whole, abs_tol=1e-9):
+            raise ValueError(f"overrun: got {share}, expected a multiple of 0.001")
+        return cls(integer(cpus, "cpus"), length_of(seconds), waiting, whole)
+
+    def runs(self, tasks: HostTasks, methods: int = len(RUN_METHODS)) -> list[HostRun]:
+        """Runs of the first ``methods`` of ``RUN_METHODS``."""
+        from gpusched import simulate
+        from gpusched.ways.way import as_way
+
+        played = (
+            as_way("srm", lock="omlp"),
+            as_way("driver", mode=self.waiting),
+            *(as_way("container", mode=mode) for mode in ("suspend", "busy")),
+        )
+        given: dict[str, Any] = {"until": self.until, "intervals": False, "progress": False}
+        longer = self._longer(tasks)
+        return [simulate.host(longer, self.cpus, way, **given) for way in played[:methods]]
+
+    def _longer(self, tasks: HostTasks) -> HostTasks:
+        if not self.overrun:
+            return tasks
+
+        def scaled(times: Int64Array) -> Int64Array:
+            longer: Int64Array = -(-times * (1000 + self.overrun) // 1000)
+            return longer
+
+        names = ("cpu", "copy_in", "kernel", "copy_out")
+        changed: dict[str, Any] = {name: scaled(np.asarray(getattr(tasks, name))) for name in names}
+        return tasks.replace(**changed)
+
+
+def scenarios_of(utilization: Any, cpus: Any) -> list[int]:
+    """Scenarios with sets that use the GPU (a tenth of seven heavy tasks rounds to 0)."""
+    one_of(utilization, UTILIZATIONS, "utilization")
+    m = integer(cpus, "cpus")
+    if not 1 <= m < 2**31:
+        raise ValueError(f"cpus: got {m}, expected 1 to 2**31 - 1 CPUs")
+    found = []
+    for scenario in SCENARIOS:
+        if scenario.utilization == utilization:
+            try:
+                drawn(scenario.number, 0, 0, m)
+            except ValueError:  # almost no draw is such a set
+                continue
+            found.append(scenario.number)
+    if not found:
+        raise ValueError(
+            f"utilization: got {utilization!r}, expected one with several GPU-using tasks on {m} "
+            "CPUs"
+        )
+    return found
+
+
+def length_of(seconds: Any) -> int:
+    """Simulated time in ns."""
+    length = real(seconds, "seconds")
+    if not 1 / SECOND <= length <= 10_000:
+        raise ValueError(f"seconds: got {length}, expected at least a nanosecond and at most 10000")
+    return round(length * SECOND)
+
+
+def drawn(scenario: int, seed: Any, number: int, cpus: int) -> HostTasks:
+    """Set ``number`` of a seed, from a scenario; with GPU-using tasks."""
+    from gpusched import generate
+
+    of = SCENARIOS[scenario]
+    drawn: HostTasks = generate.elliott(
+        *(of.utilization, of.periods, of.gpu, (of.share, of.share + 0.1)),
+        seed=seed, first=number, cpus=cpus, empty=False,
+    )  # fmt: skip
+    return drawn
+
+
+def category_of(tasks: HostTasks, cpus: int, worst: float) -> int:
+    """Index in ``CATEGORIES``; ``worst``: largest tardiness of a job, in periods."""
+    from gpusched import analysis
+
+    if analysis.srm(tasks, cpus).accepted:
+        return 0
+    return 1 if worst <= 1 else 2
+
 
 PRINTED_TABLE2: Mapping[tuple[str, str], tuple[float, float]] = {
     ("easy", "SRM"): (0.25, 0.0002),
@@ -291,3 +432,125 @@ def _measured(
         "fits": fits,
         **{f"{name} {m}": row for name, rows in named.items() for m, row in enumerate(rows)},
     }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ElliottGrowth(Results):
+    """Result of ``elliott_fig6``: its table, its task set and the drawn task.
+
+    >>> list(gs.experiments.elliott_fig6(seconds=1).columns)
+    ['method', 'release', 'tardiness']
+    """
+
+    tasks: HostTasks
+    task: int
+    settings: Mapping[str, Any]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the task's tardiness over time, one line per method; returns the axes."""
+        ax = plot.axes(ax, (6.4, 3.6))
+        for m, method in enumerate(RUN_METHODS):
+            rows = self.where(method=method)
+            if len(rows) == 0:
+                continue
+            style: dict[str, Any] = {"linewidth": 1.4, "linestyle": ("-", "-", "--", ":")[m]}
+            ax.plot(rows["release"], rows["tardiness"], color=plot.color(m), label=method, **style)
+        ax.set_xlabel("release of the job (s)")
+        ax.set_ylabel("tardiness (periods)")
+        ax.set_ylim(bottom=0)
+        uses = "with" if self.tasks.segments[self.task] > 0 else "without"
+        title = f"task {self.task} of {self.tasks.n}, {uses} GPU"
+        ax.set_title(title, fontsize=10, loc="left", pad=24)
+        place: dict[str, Any] = {"bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.2}
+        ax.legend(loc="lower left", frameon=False, fontsize=9, ncols=4, columnspacing=1.2, **place)
+        plot.grid(ax)
+        return ax
+
+
+def elliott_fig6(
+    number: int | None = None,
+    seed: Any = 1,
+    *,
+    utilization: Literal["light", "medium", "heavy"] = "medium",
+    seconds: float = 20.0,
+    cpus: int = 4,
+    waiting: Waiting = "spin",
+    overrun: float = 0.0,
+) -> ElliottGrowth:
+    """Simulate Figure 6 of [RTNS10]: growth of the tardiness of a task.
+
+    Simulates an unschedulable set with a lock, with the driver alone (a model, see
+    ``elliott_table2``), and in a container if it fits. The task shown is the one with the largest
+    tardiness under the driver.
+
+    >>> growth = gs.experiments.elliott_fig6(seconds=1)
+    >>> sorted(set(growth["method"].tolist()))
+    ['Driver', 'SRM']
+
+    Parameters
+    ----------
+    number
+        Number of the set in ``elliott_table2`` with the same seed and utilization. Default: the
+        first set of category "unable" whose tardiness under the driver keeps growing.
+    seed, utilization, seconds, cpus, waiting, overrun
+        As in ``elliott_table2``.
+
+    Returns
+    -------
+    ElliottGrowth
+        One row per method and job, with columns method (container only if the set fits into one),
+        release (s) and tardiness (in periods).
+
+    Raises
+    ------
+    ValueError
+        An argument is out of range, or none of the first 1000 sets is suitable.
+    TypeError
+        An argument is not a number.
+    """
+    from gpusched import analysis
+
+    chosen = scenarios_of(utilization, cpus)
+    machine = Machine.of(cpus, seconds, waiting, overrun)
+    numbers = range(1000) if number is None else [integer(number, "number")]
+    for k in numbers:
+        tasks = drawn(chosen[k % len(chosen)], seed, k, cpus)
+        if number is not None or _grows(tasks, machine):
+            break
+    else:
+        raise ValueError(
+            "seed: expected a set with growing tardiness among the first 1000, got none"
+        )
+    fits = analysis.container(tasks, cpus).accepted
+    runs = machine.runs(tasks, len(RUN_METHODS) if fits else 2)
+    late = [(one.end - one.deadline) / tasks.period[one.task] for one in runs]
+    shown = int(runs[1].task[int(late[1].argmax())])
+    columns: dict[str, list[Any]] = {"method": [], "release": [], "tardiness": []}
+    for method, one, behind in zip(RUN_METHODS, runs, late, strict=False):
+        mine = one.task == shown
+        columns["method"] += [method] * int(mine.sum())
+        columns["release"] += (one.release[mine] / SECOND).tolist()
+        columns["tardiness"] += np.maximum(behind[mine], 0).tolist()
+    settings = {"number": k, "seed": seed, "utilization": utilization, "seconds": seconds}
+    return ElliottGrowth(
+        {name: np.array(values) for name, values in columns.items()},
+        tasks,
+        shown,
+        settings | {"cpus": cpus, "waiting": waiting, "overrun": overrun},
+    )
+
+
+def _grows(tasks: HostTasks, machine: Machine) -> bool:
+    """True when SRM is late by more than a period, and the driver's tardiness keeps growing.
+
+    It grows when it is twice as large at the end as halfway.
+    """
+    late = []
+    for methods in (1, 2):  # most sets need only the first
+        seen = machine.runs(tasks, methods)[-1]
+        behind = (seen.end - seen.deadline) / tasks.period[seen.task]
+        half = seen.release < machine.until // 2
+        late.append((behind[half].max(initial=0), behind[~half].max(initial=0)))
+        if methods == 1 and category_of(tasks, machine.cpus, max(late[0])) < 2:
+            return False
+    return bool(late[1][1] > 1.8 * late[1][0])

@@ -18,8 +18,13 @@ from gpusched._support.arguments import Int64Array, integer, one_of, seed_key, s
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
-from gpusched.experiments.elliott_counts import ElliottStudy, table_of
-from gpusched.experiments.elliott_scenarios import SCENARIOS, Scenario, numbers_of
+from gpusched.experiments.elliott_counts import (
+    SCENARIOS,
+    ElliottStudy,
+    Scenario,
+    numbers_of,
+    table_of,
+)
 from gpusched.generate.elliott_sets import scenario as checked_scenario
 from gpusched.study.accumulators import Totals
 from gpusched.study.execution import Execution, SweepError

@@ -1,7 +1,8 @@
 """Figure 4 of [RTNS24]: shares of task sets that are schedulable by each scheduler.
 
-N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
-Awareness with Schedule Abstraction, RTNS 2024.
+N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference Awareness
+with Schedule Abstraction, RTNS 2024. The task sets and batch tables are those of section 6.1, also
+for Figure 5.
 """
 
 from __future__ import annotations
@@ -18,14 +19,6 @@ from gpusched._draw import axes as plot
 from gpusched._support.arguments import spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
-from gpusched.experiments.gpusched_sets import (
-    UTILIZATIONS,
-    append,
-    draw_sets,
-    draw_tables,
-    panels_of,
-    verdicts,
-)
 from gpusched.model.batches import SLOWDOWNS as FACTORS
 from gpusched.study.execution import Execution
 from gpusched.study.runs import named_columns, run
@@ -36,8 +29,65 @@ if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched._support.budget import Budget
     from gpusched.model.answer import Answer
+    from gpusched.model.batch_table import BatchTable
+    from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = ["SCHEDULERS", "SLOWDOWNS", "UTILIZATIONS", "Schedulability", "gpusched_fig4"]
+__all__ = [
+    "SCHEDULERS",
+    "SLOWDOWNS",
+    "UTILIZATIONS",
+    "Schedulability",
+    "append",
+    "draw_sets",
+    "draw_tables",
+    "gpusched_fig4",
+    "panels_of",
+    "verdicts",
+]
+
+UTILIZATIONS = tuple(k / 5 for k in range(1, 11))
+_TICKS = 1000
+
+
+def draw_sets(
+    n: int, utilization: float, count: int, first: int, seed: np.random.SeedSequence
+) -> KernelTasks:
+    """Task sets ``first``, ``first + 1``, ... of a seed ([RTNS24], section 6.1)."""
+    from gpusched import generate
+
+    key = spawn(seed, 0)
+    return generate.gpusched(n, utilization, count=count, seed=key, first=first, ticks=_TICKS)
+
+
+def verdicts(answer: Answer) -> npt.NDArray[np.int8]:
+    """Verdicts on a stack as counted by a sweep: 1 accepted, 0 rejected, -1 undecided."""
+    codes: npt.NDArray[np.int8] = answer.accepted.astype(np.int8) - answer.undecided
+    return codes
+
+
+def draw_tables(
+    tasks: KernelTasks, slowdown: str, first: int, seed: np.random.SeedSequence
+) -> BatchTable:
+    """Batch tables of sets: eligibility by placement, one slowdown factor per batch."""
+    from gpusched.model.batch_table import BatchTable
+
+    return BatchTable.from_gpu(
+        tasks, "pbs2024", slowdown=slowdown, seed=spawn(seed, 1), first=first
+    )
+
+
+def panels_of(panel: str | None, known: tuple[str, ...]) -> list[str]:
+    if panel is None:
+        return list(known)
+    if panel not in known:
+        raise ValueError(f"panel: got {panel!r}, expected one of {', '.join(known)} or None")
+    return [panel]
+
+
+def append(columns: dict[str, list[Any]], **row: Any) -> None:
+    for name, value in row.items():
+        columns.setdefault(name, []).append(value)
+
 
 # [RTNS24], section 6.1: slowdown factors of the three panels.
 SLOWDOWNS = {"a": "small", "b": "large", "c": "mixed"}

@@ -19,8 +19,7 @@ from gpusched._draw import axes as plot
 from gpusched._support.arguments import flag, one_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
-from gpusched.experiments.gpusched_orders import count_paths
-from gpusched.experiments.gpusched_sets import (
+from gpusched.experiments.gpusched_figures import (
     UTILIZATIONS,
     append,
     draw_sets,
@@ -28,6 +27,7 @@ from gpusched.experiments.gpusched_sets import (
     panels_of,
     verdicts,
 )
+from gpusched.experiments.gpusched_orders import count_paths
 from gpusched.pbs.search_answer import STAGES
 from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution

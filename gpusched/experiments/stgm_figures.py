@@ -1,8 +1,8 @@
 """Figures 4 and 5 of [RTCSA19]: shares of schedulable sets with CPU and GPU segments.
 
 S. K. Saha, Y. Xiang, H. Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks, RTCSA 2019.
-Related modules: ``stgm_profile_figure`` (Figure 3), ``stgm_option_study`` (effect of the choices
-that the paper leaves open), ``stgm_allocator_study`` (allocations that Algorithm 1 misses).
+Related modules: ``stgm_profile_figure`` (Figure 3), ``stgm_choices`` (effect of the choices that
+the paper leaves open, and allocations that Algorithm 1 misses).
 """
 
 from __future__ import annotations

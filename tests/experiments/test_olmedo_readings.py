@@ -11,7 +11,7 @@ import pytest
 
 import gpusched as gs
 from gpusched import experiments
-from gpusched.experiments.olmedo_bandwidth import PAPER_POINTS
+from gpusched.experiments.olmedo_contention import PAPER_POINTS
 
 pytestmark = [pytest.mark.python, pytest.mark.numbers]
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
-from gpusched.experiments.olmedo_figures import olmedo_fig5
-from gpusched.experiments.olmedo_tables import olmedo_table4
+from gpusched.experiments.olmedo_figures import olmedo_fig5, olmedo_table4
 
 __all__ = ["CLAIMS"]
 

@@ -6,8 +6,13 @@ import numpy as np
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
-from gpusched.experiments.olmedo_bandwidth import PAPER_POINTS, Bandwidth
-from gpusched.experiments.olmedo_contention import olmedo_fig7, olmedo_fig8, olmedo_fig9
+from gpusched.experiments.olmedo_contention import (
+    PAPER_POINTS,
+    Bandwidth,
+    olmedo_fig7,
+    olmedo_fig8,
+    olmedo_fig9,
+)
 from gpusched.experiments.olmedo_figures import olmedo_fig6
 
 __all__ = ["CLAIMS"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
-from gpusched.experiments.olmedo_tables import olmedo_table2, olmedo_table3
+from gpusched.experiments.olmedo_figures import olmedo_table2, olmedo_table3
 
 __all__ = ["CLAIMS"]
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
-from gpusched.experiments.olmedo_misprediction import olmedo_fig3
+from gpusched.experiments.olmedo_figures import olmedo_fig3
 
 __all__ = ["CLAIMS"]
 

@@ -12,7 +12,7 @@ from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.rtcsa19.stgm_example import listed
 from gpusched import analysis, generate
 from gpusched.analysis.verdict import Verdict
-from gpusched.experiments.stgm_allocator_study import stgm_allocators
+from gpusched.experiments.stgm_choices import stgm_allocators
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["ALGORITHM_CLAIMS"]

@@ -9,9 +9,14 @@ import numpy as np
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
 from gpusched import analysis, generate, simulate, ways
-from gpusched.experiments.elliott_growth import ElliottGrowth, elliott_fig6
-from gpusched.experiments.elliott_runs import PRINTED_TABLE2, ElliottRuns, elliott_table2
-from gpusched.experiments.elliott_simulated import SECOND
+from gpusched.experiments.elliott_runs import (
+    PRINTED_TABLE2,
+    SECOND,
+    ElliottGrowth,
+    ElliottRuns,
+    elliott_fig6,
+    elliott_table2,
+)
 
 __all__ = ["MACHINE_CLAIMS"]
 

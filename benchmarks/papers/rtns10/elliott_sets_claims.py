@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from gpusched import analysis, generate
-from gpusched.experiments.elliott_scenarios import SCENARIOS
+from gpusched.experiments.elliott_counts import SCENARIOS
 from gpusched.generate.elliott_sets import PERIODS, UTILIZATIONS
 
 __all__ = ["SET_CLAIMS"]

@@ -11,8 +11,7 @@ from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
 from gpusched import analysis, generate
 from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
-from gpusched.experiments.elliott_counts import ElliottStudy
-from gpusched.experiments.elliott_scenarios import LETTERS
+from gpusched.experiments.elliott_counts import LETTERS, ElliottStudy
 from gpusched.experiments.elliott_study import elliott_fig5
 from gpusched.model.host_tasks import HostTasks
 

@@ -6,8 +6,12 @@ import numpy as np
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
-from gpusched.experiments.gpusched_figures import SCHEDULERS, Schedulability, gpusched_fig4
-from gpusched.experiments.gpusched_sets import UTILIZATIONS
+from gpusched.experiments.gpusched_figures import (
+    SCHEDULERS,
+    UTILIZATIONS,
+    Schedulability,
+    gpusched_fig4,
+)
 
 __all__ = ["ABSTRACT", "FIGURE_CLAIMS"]
 

@@ -58,7 +58,7 @@ def _one_kernel(size: Size) -> Finding:
 def _any_oracle(size: Size) -> Finding:
     from gpusched import pbs
     from gpusched._support.arguments import spawn
-    from gpusched.experiments.gpusched_sets import draw_sets, draw_tables
+    from gpusched.experiments.gpusched_figures import draw_sets, draw_tables
 
     count = size.count(20, 500)
     tasks = draw_sets(4, 1.0, count, 0, spawn(7))

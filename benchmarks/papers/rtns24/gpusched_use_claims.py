@@ -14,7 +14,7 @@ from benchmarks.papers.rtns24.gpusched_shared import (
 )
 from benchmarks.papers.rtns24.gpusched_states import example_sets
 from gpusched._support.arguments import spawn
-from gpusched.experiments.gpusched_sets import draw_sets, draw_tables
+from gpusched.experiments.gpusched_figures import draw_sets, draw_tables
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
