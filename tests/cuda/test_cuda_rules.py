@@ -18,8 +18,15 @@ from standin import Standin
 from gpusched.cuda import Device
 from gpusched.cuda.device import Run
 from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided, quantiles
-from gpusched.cuda.probes.client_queues import OWN, SHARED, votes_of
-from gpusched.cuda.probes.partitions import READINGS, readings_of, rounded, telling_shares
+from gpusched.cuda.probes.partitions import (
+    OWN,
+    READINGS,
+    SHARED,
+    readings_of,
+    rounded,
+    telling_shares,
+    votes_of,
+)
 from gpusched.cuda.probes.probe_run import PROBES
 from gpusched.cuda.probes.processes import overlap
 

@@ -15,7 +15,6 @@ from gpusched.cuda.device import Device
 from gpusched.cuda.probes import (
     block_order,
     carveouts,
-    client_queues,
     clusters,
     copy_directions,
     interference,
@@ -110,7 +109,7 @@ PROBES: dict[str, Callable[[Bench], Finding]] = {
     "launch overhead": launch_costs.overhead,
     "time slices": processes.time_slices,
     "MPS shares": partitions.mps_shares,
-    "client queues": client_queues.client_queues,
+    "client queues": partitions.client_queues,
     "figure 9": interference.neighbours,
     "copy engine": interference.copies,
     "figure 8": interference.footprints,
