@@ -26,8 +26,7 @@ from block_logs import log_of, simulated
 from machine import describe
 
 import gpusched as gs
-from gpusched.io.traces.trace_events import Calls, EventWaits, TraceEvents
-from gpusched.io.traces.trace_tables import column
+from gpusched.io.traces.trace_tables import Calls, EventWaits, TraceEvents, column
 
 FOLDER = Path(__file__).parent
 

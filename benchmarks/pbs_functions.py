@@ -27,7 +27,7 @@ import numpy as np
 from machine import describe
 
 import gpusched as gs
-from gpusched.pbs.function_search import search_function
+from gpusched.pbs.exact_search import search_function
 
 USUAL = (0.8, 1.0, 1.2, 1.4, 1.6)
 HARD = (2.0, 2.4, 2.8, 3.2)

@@ -25,7 +25,7 @@ from long_stacks import STACKS
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.pbs.function_search import search_function
+from gpusched.pbs.exact_search import search_function
 
 DELAY = 0.15
 

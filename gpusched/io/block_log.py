@@ -277,7 +277,7 @@ class BlockLog(Tabular, Frozen):
         >>> (run.first + log.launches().origin).tolist()
         [1000, 1100]
         """
-        from gpusched.io.replays.log_replay import log_replay
+        from gpusched.io.replays.replay import log_replay
 
         return log_replay(self, latency)
 

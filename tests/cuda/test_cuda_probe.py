@@ -19,7 +19,7 @@ import gpusched as gs
 from gpusched.cli import main as command
 from gpusched.cuda import CudaError, Device, Operation
 from gpusched.cuda.check import partitions, supervise
-from gpusched.cuda.probes import block_order, carveouts, interference, queues
+from gpusched.cuda.probes import block_order, interference, queues
 from gpusched.cuda.probes.bench import Bench, Finding, attempt
 from gpusched.cuda.probes.processes import beside
 
@@ -112,7 +112,7 @@ def test_shared_memory_parts_the_blocks(device: Device) -> None:
 def test_the_rule_for_carveouts_is_told(standin: Standin, rule: str) -> None:
     standin.set(carveouts=["ignore", "match", "at_least"].index(rule))
     with Device() as device:
-        found = carveouts.carveouts(Bench(device, quick=True))
+        found = block_order.carveouts(Bench(device, quick=True))
         assert found.status == "pass"
         assert found.data["rules"] == [rule]
         pairs = {tuple(row["smem"]): row for row in found.data["pairs"]}
@@ -128,13 +128,13 @@ def test_no_rule_for_carveouts_agrees(standin: Standin) -> None:
     """Kernels that share no SM even with the same carve-out."""
     with Device() as device:
         device.gpu = device.gpu.replace(carveouts=[0, 233_472])
-        found = carveouts.carveouts(Bench(device, quick=True))
+        found = block_order.carveouts(Bench(device, quick=True))
         assert (found.status, found.data["rules"]) == ("fail", [])
         standin.fail("cuFuncSetAttribute", 10, 1)
-        found = attempt("carve-outs", lambda: carveouts.carveouts(Bench(device, quick=True)))
+        found = attempt("carve-outs", lambda: block_order.carveouts(Bench(device, quick=True)))
         assert found.status == "fail" and "cuFuncSetAttribute" in found.text
         device.gpu = device.gpu.replace(carveout_rule="ignore", carveouts=())
-        assert carveouts.carveouts(Bench(device, quick=True)).status == "skip"
+        assert block_order.carveouts(Bench(device, quick=True)).status == "skip"
         with pytest.raises(ValueError, match="percent: got 101, expected 0 to 100 percent, or -1"):
             device.prefer_carveout(101)
 

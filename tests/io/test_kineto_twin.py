@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from reference import kineto as twin
 
 from gpusched.io.traces import trace_files
-from gpusched.io.traces.trace_events import Calls, LinkedCalls
+from gpusched.io.traces.trace_tables import Calls, LinkedCalls
 
 pytestmark = pytest.mark.numbers
 

@@ -16,7 +16,7 @@ from gpusched.io.trace_workloads.occurrences import (
     owners,
     task_namer,
 )
-from gpusched.io.traces.trace_events import OF_PROCESS, OF_THREAD, Ranges, TraceEvents
+from gpusched.io.traces.trace_tables import OF_PROCESS, OF_THREAD, Ranges, TraceEvents
 
 pytestmark = pytest.mark.python
 

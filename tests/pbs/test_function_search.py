@@ -15,7 +15,7 @@ from reference import batch_function as twin
 import gpusched as gs
 from gpusched._support.registry import enumeration
 from gpusched.pbs.certificates import certificate_of, overpriced
-from gpusched.pbs.function_search import search_function
+from gpusched.pbs.exact_search import search_function
 from gpusched.pbs.search_answer import Found
 
 EDF, SEARCHED, PRICES, GROUPS, CORES = (1 << k for k in range(5))
@@ -257,9 +257,9 @@ def test_rounds_without_bytes() -> None:
 
 
 def test_rounds_end_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpusched.pbs import function_search
+    from gpusched.pbs import exact_search
 
-    monkeypatch.setattr(function_search, "_ROUNDS", 1)
+    monkeypatch.setattr(exact_search, "_ROUNDS", 1)
     tasks, times = forty(2.4, (1.7, 1.9), seed=0)
     found = gs.pbs.search(tasks, times)
     again = gs.pbs.search(tasks, times)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from gpusched._support.text import shown
 from gpusched.io.traces.kineto_document import nanoseconds, whole
-from gpusched.io.traces.trace_events import (
+from gpusched.io.traces.trace_tables import (
     COPY_IN,
     COPY_ON_DEVICE,
     COPY_OTHER,

@@ -3,6 +3,9 @@
 Source: [RTAS20], the order of SMs, Tables II and III, Definition III.2 and shared memory, compared
 with ``gs.place``. The probes of the clock and the occupancy come first, because the others depend
 on them.
+
+Carve-outs for shared memory ([RTAS20], section III-C2): open on a GPU is whether a kernel joins an
+SM with a larger carve-out than its own, and which carve-out the driver chooses for a kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ import numpy as np
 from gpusched.cuda.device import Operation, Run
 from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided
 from gpusched.model.block_placement import PLACEMENTS, place
-from gpusched.model.gpu import GPU
+from gpusched.model.gpu import CARVEOUT_RULES, GPU, WARP_THREADS
+from gpusched.model.gpu import occupancy as blocks_that_fit
 
 
 def timer(bench: Bench) -> Finding:
@@ -225,3 +229,68 @@ def compare(bench: Bench, name: str, what: str, cases: Sequence[Sequence[Operati
 def _short(sms: Sequence[int]) -> str:
     shown = ", ".join(map(str, sms[:12]))
     return f"{shown}, ..." if len(sms) > 12 else shown
+
+
+KB = 1024
+CARVEOUT_SIZES = (0, 8 * KB, 40 * KB, 96 * KB)
+_TRIES = (5 * MS, 20 * MS)
+
+
+def carveouts(bench: Bench) -> Finding:
+    """Pairs of kernels of one block per SM, each as large as half an SM, in both orders.
+
+    Each pair runs with carve-outs chosen by the driver, then with the largest one preferred by
+    both. The rules are compared in the first case; in the second, all pairs should share SMs.
+    """
+    gpu = bench.gpu
+    if not gpu.carveouts:
+        return Finding("carve-outs", "skip", "no carve-outs are known of this device")
+    threads = min(1024, gpu.warps_per_sm // 2 * WARP_THREADS)
+    rows: list[dict[str, Any]] = []
+    for first in CARVEOUT_SIZES:
+        for second in CARVEOUT_SIZES:
+            sizes = enumerate((first, second))
+            shape = Operation(blocks=gpu.sms, threads=threads)
+            pair = [replace(shape, smem=size, stream=stream) for stream, size in sizes]
+            if not _fits(bench.spin_gpu, pair):
+                continue
+            row: dict[str, Any] = {"smem": [first, second]}
+            for preference, key in ((None, "driver"), (100, "largest")):
+                bench.device.prefer_carveout(preference)
+                try:
+                    row[key] = _overlap(bench, pair)
+                finally:
+                    bench.device.prefer_carveout()
+            row |= {rule: _fits(gpu.replace(carveout_rule=rule), pair) for rule in CARVEOUT_RULES}
+            rows.append(row)
+    agree = {rule: sum(row["driver"] == row[rule] for row in rows) for rule in CARVEOUT_RULES}
+    apart = [row["smem"] for row in rows if not row["largest"]]
+    counts = ", ".join(f"{rule} {count}" for rule, count in agree.items())
+    text = f"of {len(rows)} pairs of kernels, sharing of SMs as predicted by {counts}"
+    if apart:
+        text += f"; with the largest carve-out preferred, {apart[0]} bytes did not share SMs"
+    right = [rule for rule in CARVEOUT_RULES if agree[rule] == len(rows)]
+    data = {"threads": threads, "pairs": rows, "agree": agree, "rules": right}
+    return Finding("carve-outs", "fail" if apart or not right else "pass", text, data)
+
+
+def _fits(gpu: GPU, pair: list[Operation]) -> bool:
+    """Whether the second kernel joins the first one on its SMs."""
+    columns = zip(*((op.blocks, op.threads, op.regs, op.smem) for op in pair), strict=True)
+    blocks, threads, regs, smem = map(list, columns)
+    if min(blocks_that_fit(gpu, t, r, m) for t, r, m in zip(threads, regs, smem, strict=True)) == 0:
+        return False
+    return place(gpu, blocks, threads, regs, smem).all_placed
+
+
+def _overlap(bench: Bench, pair: list[Operation]) -> bool:
+    """Whether a block of the second kernel starts before one of the first ends.
+
+    Repeated with longer kernels, as this process may be delayed between the launches.
+    """
+    for ns in _TRIES:
+        run = bench.device.run([replace(op, ns=ns) for op in pair])
+        later = run.block_start[0, run.kernel == 1].min()
+        if later < run.block_end[0, run.kernel == 0].min():
+            return True
+    return False

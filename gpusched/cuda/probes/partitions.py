@@ -1,4 +1,8 @@
-"""Probes of parts of a device: green contexts, shares and queues of clients of MPS."""
+"""Probes of parts of a device: GPCs, green contexts, shares and queues of clients of MPS.
+
+The blocks of a cluster run on SMs of one GPC (CUDA programming guide); which SMs form one, and
+which one a cluster gets, is not published.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -13,6 +18,110 @@ from gpusched._core import CudaError
 from gpusched.cuda.device import Device, Operation, Run, Stream
 from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided
 from gpusched.cuda.probes.processes import beside
+
+CLUSTER_SIZES = (16, 8, 4, 2)
+
+
+def gpcs(bench: Bench) -> Finding:
+    """SMs that form a GPC: those that clusters had in common, directly or through others.
+
+    Clusters of all sizes run alone and beside kernels that take other SMs. Half of the runs must
+    give the same groups as all of them.
+    """
+    name = "GPCs"
+    if bench.device.limits["cc_major"] < 9:
+        return Finding(name, "skip", "the device has no clusters (compute capability below 9.0)")
+    sms = bench.gpu.sms
+    linked: list[list[set[int]]] = []
+    refused: dict[str, str] = {}
+    for size in CLUSTER_SIZES:
+        for taken in sorted({0, 1, sms // 5, sms // 3, sms // 2}):
+            kernel = Operation(1, _many(sms, size), 1024, ns=MS // 2, cluster=size)
+            try:
+                run = bench.device.run(
+                    [*_takes(bench, taken), kernel], repeats=bench.repeats(4, 12)
+                )
+            except CudaError as error:  # a size that the device does not have
+                refused[str(size)] = str(error.args[0])
+                break
+            linked += [list(_clusters(run, r)) for r in range(len(run))]
+    whole = _joined(group for row in linked for group in row)
+    halves = [_joined(group for row in linked[half::2] for group in row) for half in (0, 1)]
+    data: dict[str, Any] = {"groups": whole, "sizes": [len(group) for group in whole]}
+    each = bench.gpu.sms_per_gpc
+    known = [each] * (sms // each) if isinstance(each, int) else each and list(each)
+    data |= {"refused": refused, "assumed": known}
+    if halves != [whole, whole] or sum(data["sizes"]) != sms:
+        text = f"cannot tell: {sum(data['sizes'])} SMs in {len(whole)} groups, that differ by run"
+        return Finding(name, "unclear", text, data | {"rule": None})
+    bench.gpcs = whole
+    data["rule"] = whole
+    text = f"{len(whole)} GPCs of {', '.join(map(str, data['sizes']))} SMs; first: {whole[0]}"
+    if data["assumed"] is None:
+        return Finding(name, "figure", text, data)
+    agrees = sorted(data["sizes"]) == sorted(data["assumed"])
+    return Finding(name, "pass" if agrees else "fail", text, data)
+
+
+def _many(sms: int, size: int) -> int:
+    """Blocks of as many clusters as could run with one block on each SM."""
+    return max(1, sms // size) * size
+
+
+def _takes(bench: Bench, count: int) -> list[Operation]:
+    """A kernel that takes all of the shared memory of so many SMs."""
+    most = bench.device.limits["smem_per_block"]
+    return [Operation(0, count, 64, smem=most, ns=2 * MS)] if count else []
+
+
+def _clusters(run: Run, repeat: int) -> Iterable[set[int]]:
+    """The SMs of each cluster of the last kernel."""
+    sms = run.sm(len(run.operations) - 1, repeat)
+    size = run.operations[-1].cluster
+    return (set(sms[i : i + size]) for i in range(0, len(sms), size))
+
+
+def _joined(sets: Iterable[set[int]]) -> list[list[int]]:
+    """Sets that have an element in common, directly or through others, as one."""
+    groups: list[set[int]] = []
+    for found in sets:
+        apart = [group for group in groups if not group & found]
+        groups = [*apart, set().union(found, *(group for group in groups if group & found))]
+    return sorted(sorted(group) for group in groups)
+
+
+def first_gpc(bench: Bench) -> Finding:
+    """The GPC of a cluster, where the first one that can host it is not the one with most room."""
+    name, assumed = "first GPC", "hosts most clusters"
+    if bench.gpcs is None:
+        return Finding(name, "skip", "the GPCs are not known")
+    size = 4
+    order = bench.gpu.sm_order.tolist()
+    home = {sm: g for g, group in enumerate(bench.gpcs) for sm in group}
+    ranks = sorted(range(len(bench.gpcs)), key=lambda g: min(map(order.index, bench.gpcs[g])))  # type: ignore[index]
+    votes: list[str | None] = []
+    for taken in range(1, bench.gpu.sms, max(1, bench.gpu.sms // bench.repeats(16, 64))):
+        run = bench.device.run(
+            [*_takes(bench, taken), Operation(1, size, 1024, ns=MS // 4, cluster=size)]
+        )
+        if run.first[0, 1] >= run.last[0, 0]:
+            votes.append(None)  # no GPC had room
+            continue
+        free = [0] * len(bench.gpcs)
+        for sm in set(order) - set(run.sm(0)):
+            free[home[sm]] += 2  # blocks of 1024 threads
+        hosts = {g: free[g] // size for g in ranks if free[g] >= size}
+        most = max(hosts, key=lambda g: hosts[g], default=None)
+        first = next(iter(hosts), None)
+        got = {home[sm] for sm in run.sm(1)}
+        if most == first:
+            votes.append(None)
+        elif got == {most}:
+            votes.append(assumed)
+        else:
+            votes.append("first in the order of SMs" if got == {first} else UNDECIDED)
+    return decided(name, votes, assumed)
+
 
 LIMIT_S = 60
 

@@ -16,7 +16,7 @@ from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, escape, shown
 from gpusched.io import rule_check
 from gpusched.io.block_log import BlockLog
-from gpusched.io.replays.log_replay import origin_of
+from gpusched.io.replays.replay import origin_of
 from gpusched.io.rule_check import Violation
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import Launches

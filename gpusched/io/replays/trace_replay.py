@@ -11,8 +11,15 @@ from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched._support.text import plural, shown
 from gpusched.io.replays.replay import MOST_TIME, TraceReplay, too_long
 from gpusched.io.trace_workloads.job_work import Recording
-from gpusched.io.traces.trace_events import COPY_IN, COPY_OUT, UNKNOWN_KIND, TraceEvents
-from gpusched.io.traces.trace_tables import known_gpu, occupancy_of, total
+from gpusched.io.traces.trace_tables import (
+    COPY_IN,
+    COPY_OUT,
+    UNKNOWN_KIND,
+    TraceEvents,
+    known_gpu,
+    occupancy_of,
+    total,
+)
 from gpusched.model.gpu import GPU
 from gpusched.model.launch_columns import KINDS, STREAM_KINDS
 from gpusched.model.launches import Launches

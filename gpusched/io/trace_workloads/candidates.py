@@ -23,8 +23,7 @@ from gpusched.io.trace_workloads.occurrences import (
     owners,
     task_namer,
 )
-from gpusched.io.traces.trace_events import NO_CALL, OF_STREAM
-from gpusched.io.traces.trace_tables import compiled, labels
+from gpusched.io.traces.trace_tables import NO_CALL, OF_STREAM, compiled, labels
 from gpusched.model.workload.time_units import Time, as_time, in_ticks, time_with_unit
 
 __all__ = [

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched.io.trace_workloads.occurrences import groups
-from gpusched.io.traces.trace_events import (
+from gpusched.io.traces.trace_tables import (
     COPY_IN,
     COPY_ON_DEVICE,
     COPY_OTHER,
@@ -28,9 +28,11 @@ from gpusched.io.traces.trace_events import (
     MIGRATION_IN,
     MIGRATION_OUT,
     NO_CALL,
+    Names,
     TraceEvents,
+    labels,
+    total,
 )
-from gpusched.io.traces.trace_tables import Names, labels, total
 from gpusched.model.workload.time_units import time_with_unit
 
 __all__ = [

@@ -24,8 +24,14 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
-from gpusched.io.traces.trace_events import OF_PROCESS, OF_STREAM, OF_THREAD, Ranges, TraceEvents
-from gpusched.io.traces.trace_tables import compiled
+from gpusched.io.traces.trace_tables import (
+    OF_PROCESS,
+    OF_STREAM,
+    OF_THREAD,
+    Ranges,
+    TraceEvents,
+    compiled,
+)
 
 __all__ = [
     "NONE",

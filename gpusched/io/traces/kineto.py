@@ -34,8 +34,7 @@ from gpusched.io.traces.kineto_events import (
     Kernels,
 )
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
-from gpusched.io.traces.trace_tables import column
+from gpusched.io.traces.trace_tables import NO_CALL, TraceEvents, column
 from gpusched.model.gpus.capabilities import is_amd
 from gpusched.model.workload.time_units import time_with_unit
 

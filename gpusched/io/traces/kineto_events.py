@@ -28,11 +28,12 @@ from gpusched.io.traces.kineto_document import (
     nanoseconds,
     whole,
 )
-from gpusched.io.traces.trace_events import (
+from gpusched.io.traces.trace_tables import (
     COPY_IN,
     COPY_ON_DEVICE,
     COPY_OTHER,
     COPY_OUT,
+    INT64_MAX,
     MEMSET,
     NO_CALL,
     OF_STREAM,
@@ -42,13 +43,14 @@ from gpusched.io.traces.trace_events import (
     Calls,
     EventWaits,
     LinkedCalls,
+    Names,
     Ranges,
     Streams,
     TraceEvents,
     Transfers,
+    column,
     unexplained_waits,
 )
-from gpusched.io.traces.trace_tables import INT64_MAX, Names, column
 
 __all__ = [
     "BACKWARD",

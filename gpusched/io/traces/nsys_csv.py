@@ -24,8 +24,7 @@ from gpusched._support.text import UNITS, shown
 from gpusched.io.traces.nsys_sqlite import preset
 from gpusched.io.traces.nsys_tables import Shapes
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
-from gpusched.io.traces.trace_tables import INT64_MAX, column
+from gpusched.io.traces.trace_tables import INT64_MAX, NO_CALL, TraceEvents, column
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU

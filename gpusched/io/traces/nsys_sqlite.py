@@ -16,25 +16,22 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
-from gpusched.io.traces.nsys_events import (
+from gpusched.io.traces.nsys_tables import (
     EVENT_TABLES,
     GRAPHS,
-    BesideKernels,
-    beside_kernels,
-    launch_numbers,
-    process_of,
-)
-from gpusched.io.traces.nsys_tables import (
     NVPROF_STRINGS,
     STRINGS,
+    BesideKernels,
     Database,
     Shapes,
+    beside_kernels,
+    launch_numbers,
     opened_database,
+    process_of,
     readable,
 )
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
-from gpusched.io.traces.trace_tables import column
+from gpusched.io.traces.trace_tables import NO_CALL, TraceEvents, column
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU

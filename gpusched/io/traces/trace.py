@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape, shown, time_text
-from gpusched.io.traces.trace_events import TraceEvents
 from gpusched.io.traces.trace_kernels import TraceKernels, table_html
 from gpusched.io.traces.trace_tables import (
     INT64_MAX,
     Names,
+    TraceEvents,
     column,
     gpu_text,
     labels,

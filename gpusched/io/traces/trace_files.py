@@ -21,7 +21,7 @@ from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite
 
 if TYPE_CHECKING:
     from gpusched.io.traces.trace import Trace
-    from gpusched.io.traces.trace_events import TraceEvents
+    from gpusched.io.traces.trace_tables import TraceEvents
     from gpusched.model.gpu import GPU
 
 

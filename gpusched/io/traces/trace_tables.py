@@ -1,10 +1,13 @@
-"""Parts common to the tables of traces: columns, selection, frames, the GPU, patterns, labels."""
+"""Columns, tables and events of a trace: launch calls, annotated ranges, copies and memsets.
+
+All times are in ns on the file's clock. Threads are numbered from 0 on, whatever the process.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -18,6 +21,47 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from gpusched.model.gpu import GPU
+
+__all__ = [
+    "COPY_IN",
+    "COPY_ON_DEVICE",
+    "COPY_OTHER",
+    "COPY_OUT",
+    "GRAPH",
+    "INT64_MAX",
+    "LABEL_LENGTH",
+    "MEMSET",
+    "MIGRATION_IN",
+    "MIGRATION_OUT",
+    "NO_CALL",
+    "OF_PROCESS",
+    "OF_STREAM",
+    "OF_THREAD",
+    "UNKNOWN_KIND",
+    "WAIT_CALLS",
+    "Calls",
+    "EventWaits",
+    "LinkedCalls",
+    "Names",
+    "Ranges",
+    "Shaped",
+    "Streams",
+    "Table",
+    "TraceEvents",
+    "Transfers",
+    "column",
+    "compiled",
+    "gpu_text",
+    "known_gpu",
+    "labels",
+    "occupancy_of",
+    "searcher",
+    "table_of",
+    "take",
+    "total",
+    "unexplained_waits",
+    "written",
+]
 
 Names = NDArray[np.object_]
 
@@ -84,10 +128,10 @@ def total(times: Int64Array) -> int:
 def take(table: Table, chosen: NDArray[Any]) -> Table:
     """The table restricted to the chosen entries of every array."""
     columns = {}
-    for field in fields(table):
-        value = getattr(table, field.name)
+    for each in fields(table):
+        value = getattr(table, each.name)
         if isinstance(value, np.ndarray):
-            columns[field.name] = column(value[chosen], value.dtype)
+            columns[each.name] = column(value[chosen], value.dtype)
     return replace(table, **columns)
 
 
@@ -178,3 +222,225 @@ def _fit(text: str, length: int) -> str:
         return text
     tail = (length - 2) // 2
     return f"{text[: length - 2 - tail]}..{text[-tail:]}"
+
+
+# Kinds of transfers; the last is a CUDA graph that was recorded as a whole, without its kernels.
+COPY_IN, COPY_OUT, COPY_ON_DEVICE, COPY_OTHER, MEMSET, MIGRATION_IN, MIGRATION_OUT, GRAPH = range(8)
+
+# Kinds of ranges: nested on a thread; of a process, started and ended by any of its threads; on a
+# stream of the GPU, whose number is then in the place of the thread's.
+OF_THREAD, OF_PROCESS, OF_STREAM = range(3)
+
+NO_CALL = -1
+WAIT_CALLS = ("cudaStreamWaitEvent", "cuStreamWaitEvent", "hipStreamWaitEvent")  # and versions
+UNKNOWN_KIND = -1  # of a stream
+
+
+def _integers() -> Int64Array:
+    return np.zeros(0, np.int64)
+
+
+def _texts() -> Names:
+    return np.zeros(0, object)
+
+
+def _flags() -> NDArray[np.bool_]:
+    return np.zeros(0, bool)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calls:
+    """Calls of the CUDA API that launched work, or that waited (``waits``) for it."""
+
+    start: Int64Array = field(default_factory=_integers)
+    end: Int64Array = field(default_factory=_integers)
+    thread: Int64Array = field(default_factory=_integers)
+    waits: NDArray[np.bool_] = field(default_factory=_flags)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranges:
+    """Annotated ranges: name, times, thread, kind (``OF_THREAD``, ...), row in the file."""
+
+    name: Names = field(default_factory=_texts)
+    start: Int64Array = field(default_factory=_integers)
+    end: Int64Array = field(default_factory=_integers)
+    thread: Int64Array = field(default_factory=_integers)
+    kind: Int64Array = field(default_factory=_integers)
+    row: Int64Array = field(default_factory=_integers)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Transfers:
+    """Copies, memsets and whole graphs of all devices; ``kind`` is ``COPY_IN``, ..., ``call`` a row
+    of calls."""
+
+    start: Int64Array = field(default_factory=_integers)
+    duration: Int64Array = field(default_factory=_integers)
+    kind: Int64Array = field(default_factory=_integers)
+    device: Int64Array = field(default_factory=_integers)
+    context: Int64Array = field(default_factory=_integers)
+    stream: Int64Array = field(default_factory=_integers)
+    call: Int64Array = field(default_factory=_integers)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Streams:
+    """Streams that the file describes, each once: context, stream, priority, and its kind, a code
+    of ``Launches.stream_kind`` or ``UNKNOWN_KIND``."""
+
+    context: Int64Array = field(default_factory=_integers)
+    stream: Int64Array = field(default_factory=_integers)
+    priority: Int64Array = field(default_factory=_integers)
+    kind: Int64Array = field(default_factory=_integers)
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventWaits:
+    """Waits of streams for CUDA events: the waiting stream and the time of that call; the stream in
+    which the event was recorded, and the time of that call, before the first one."""
+
+    context: Int64Array = field(default_factory=_integers)
+    stream: Int64Array = field(default_factory=_integers)
+    time: Int64Array = field(default_factory=_integers)
+    on_context: Int64Array = field(default_factory=_integers)
+    on_stream: Int64Array = field(default_factory=_integers)
+    recorded: Int64Array = field(default_factory=_integers)
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceEvents:
+    """Events of a file beside its kernels.
+
+    Attributes
+    ----------
+    calls, ranges, transfers
+        The events, in the order of the file.
+    streams, waits
+        Streams described by the file, and their waits for events of other streams.
+    lost_waits
+        Number of waits for events whose recording is not in the file.
+    unexplained_waits
+        Number of calls of ``cudaStreamWaitEvent`` for which the file does not say which stream
+        waits for which event.
+    threads
+        Process and thread of each thread number.
+    helpers
+        Threads that run the backward pass for other threads, which wait for them.
+    where
+        Name of a row of the ranges in messages, with ``{}`` for its number in the file.
+    unfinished
+        Number of ranges without an end, which are not among ``ranges``.
+    elsewhere, elsewhere_ns
+        Number of kernels on other devices than the trace's, and their time.
+    missing
+        The reason why there are no events at all; "" if there are events.
+    """
+
+    calls: Calls = field(default_factory=Calls)
+    ranges: Ranges = field(default_factory=Ranges)
+    transfers: Transfers = field(default_factory=Transfers)
+    streams: Streams = field(default_factory=Streams)
+    waits: EventWaits = field(default_factory=EventWaits)
+    lost_waits: int = 0
+    unexplained_waits: int = 0
+    threads: Sequence[tuple[Any, Any]] = ()
+    helpers: frozenset[int] = frozenset()
+    where: str = ""
+    unfinished: int = 0
+    elsewhere: int = 0
+    elsewhere_ns: int = 0
+    missing: str = ""
+
+    def place(self, row: int) -> str:
+        """File and row of a range, for messages."""
+        before, _, after = self.where.rpartition("{}")
+        return f"{before}{self.ranges.row[row]}{after}"
+
+    def process(self, thread: int) -> Any:
+        """The process of a thread."""
+        return self.threads[thread][0]
+
+    def unexplained(self) -> list[str]:
+        """A sentence about the waits that the file does not explain, if there are any."""
+        if not self.unexplained_waits:
+            return []
+        one = self.unexplained_waits == 1
+        calls = "call of cudaStreamWaitEvent does" if one else "calls of cudaStreamWaitEvent do"
+        they = "it waits" if one else "they wait"
+        taken = (
+            "these waits are left out" if len(self.waits) else "streams are taken as independent"
+        )
+        return [f"{self.unexplained_waits} {calls} not say for which launch {they}: {taken}"]
+
+    def but_elsewhere(self, durations: Int64Array) -> TraceEvents:
+        """The events, with kernels of these durations on other devices."""
+        return replace(self, elsewhere=len(durations), elsewhere_ns=total(durations))
+
+
+def unexplained_waits(calls: Sequence[Int64Array], described: Int64Array) -> int:
+    """Number of calls to wait for an event that nothing describes.
+
+    Both by the number that a call and its description have in common, below 0 without one; calls of
+    one number, of the runtime and of the driver, are one.
+    """
+    numbers = np.concatenate([_integers(), *calls])
+    known = np.unique(numbers[numbers >= 0])
+    return int((numbers < 0).sum() + (~np.isin(known, described)).sum())
+
+
+class LinkedCalls:
+    """Calls found by the number that a call and what it launched have in common.
+
+    Parameters
+    ----------
+    calls
+        Calls of all kinds.
+    numbers
+        The number of each; below 0 for a call without one.
+    used
+        The numbers of what was launched. Other calls are dropped unless they wait.
+
+    A number that occurs in calls of several threads belongs to none of them; of several calls of
+    one thread, it belongs to the first. ``calls`` are the remaining calls.
+    """
+
+    def __init__(self, calls: Calls, numbers: Int64Array, used: Int64Array) -> None:
+        kept = calls.waits | (np.isin(numbers, used) & (numbers >= 0))
+        numbers = numbers[kept]
+        self.calls = Calls(
+            start=column(calls.start[kept]),
+            end=column(calls.end[kept]),
+            thread=column(calls.thread[kept]),
+            waits=column(calls.waits[kept], bool),
+        )
+        order = np.lexsort((self.calls.start, numbers))
+        order = order[numbers[order] >= 0]
+        self.numbers, first = np.unique(numbers[order], return_index=True)
+        self.rows = order[first]
+        if len(first):
+            threads = self.calls.thread[order]
+            several = np.minimum.reduceat(threads, first) < np.maximum.reduceat(threads, first)
+            self.rows = np.where(several, NO_CALL, self.rows)
+
+    def of(self, numbers: Int64Array) -> Int64Array:
+        """The row of each number's call; ``NO_CALL`` where there is none."""
+        if not len(self.numbers):
+            return np.full(len(numbers), NO_CALL)
+        place = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        return np.where(self.numbers[place] == numbers, self.rows[place], NO_CALL)
