@@ -135,15 +135,20 @@ def is_sequence(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
 
-def names(given: Any, name: str, usual: list[str], each: str) -> tuple[str, ...]:
-    """``given`` as a tuple of strings, one per ``each`` (task, launch, ...); ``usual`` for None."""
+def names(
+    given: Any, name: str, count: int, usual: Callable[[], Iterable[str]], each: str
+) -> tuple[str, ...]:
+    """``given`` as a tuple of ``count`` strings, one per ``each`` (task, launch, ...).
+
+    ``usual`` makes those for None.
+    """
     if given is None:
-        return tuple(usual)
-    what = f"expected {len(usual)} strings, one per {each}"
+        return tuple(usual())
+    what = f"expected {count} strings, one per {each}"
     if not is_sequence(given):
         raise TypeError(f"{name}: got {shown(given)}, {what}")
     found = tuple(given)
-    if len(found) != len(usual) or not all(isinstance(one, str) for one in found):
+    if len(found) != count or not all(type(one) is str or isinstance(one, str) for one in found):
         raise ValueError(f"{name}: got {shown(found)}, {what}")
     return found
 
@@ -152,7 +157,7 @@ def task_names(given: Any, n: int) -> tuple[str, ...]:
     """The names of n tasks; "task 0", ... for None."""
     if given is None and n <= len(_TASK_NAMES):
         return _TASK_NAMES[:n]
-    return names(given, "name", [f"task {i}" for i in range(n)], "task")
+    return names(given, "name", n, lambda: (f"task {i}" for i in range(n)), "task")
 
 
 def integer(value: Any, name: str) -> int:

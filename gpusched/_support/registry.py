@@ -108,14 +108,16 @@ class Method:
 
     def option(self, name: str) -> Option:
         """The option of this name; KeyError if there is none."""
-        for option in self.options:
-            if option.name == name:
-                return option
-        raise KeyError(name)
+        return self._by_name[name]
 
     def choices(self, name: str) -> tuple[str, ...]:
         """The choices of an option; empty if the method does not have it."""
-        return next((option.choices for option in self.options if option.name == name), ())
+        option = self._by_name.get(name)
+        return () if option is None else option.choices
+
+    @cached_property
+    def _by_name(self) -> dict[str, Option]:
+        return {option.name: option for option in self.options}
 
 
 class Methods(tuple[Method, ...]):
@@ -127,11 +129,14 @@ class Methods(tuple[Method, ...]):
     def __getitem__(self, key: slice) -> tuple[Method, ...]: ...
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            for method in self:
-                if method.name == key:
-                    return method
-            raise KeyError(f"unknown method {key!r}; one of {', '.join(m.name for m in self)}")
+            if key in self._by_name:
+                return self._by_name[key]
+            raise KeyError(f"unknown method {key!r}; one of {', '.join(self._by_name)}")
         return super().__getitem__(key)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Method]:
+        return {method.name: method for method in self}
 
     def _rows(self) -> list[tuple[str, ...]]:
         head = ("method", "model", "claim", "function", "source")

@@ -216,7 +216,7 @@ def verdict_of(
     code, response, terms, failed = answer[:4]
     one = not hosts.is_stack
     code = np.asarray(code, np.int64)
-    parts = np.ascontiguousarray(np.moveaxis(terms[0] if one else terms, -1, 0))
+    parts = np.ascontiguousarray(terms[0].T if one else terms.transpose(2, 0, 1))
     return Verdict(
         hosts=hosts,
         way=_whole(way if server is None else way.replace(server=server[0] if one else server)),
@@ -280,9 +280,8 @@ def _has_server(way: Way) -> bool:
 
 def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
     """Each task's core, with an axis for the sets, and the number of cores."""
-    cores = np.atleast_2d(hosts.core)
-    nowhere = (cores < 0) & hosts.is_task
-    if nowhere.any():
+    cores = hosts.core if hosts.is_stack else hosts.core[None]
+    if cores.size and cores.min() < 0 and (nowhere := (cores < 0) & hosts.is_task).any():
         at = np.argwhere(nowhere)[0][0 if hosts.is_stack else 1 :].tolist()
         raise ValueError(
             f"core{at}: got none, expected a core (give core=, or use partition or stgm_allocate)"

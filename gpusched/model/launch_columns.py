@@ -65,7 +65,7 @@ def read_partitions(partition: Int64Array, sms: Any, most: Any, name: Any) -> di
         "partition_limit": _limits(most, count),
         "partition_name": None
         if name is None
-        else names(name, "partition_name", [""] * count, "partition"),
+        else names(name, "partition_name", count, lambda: [""] * count, "partition"),
     }
 
 
@@ -252,10 +252,13 @@ def read_after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ..
         items = () if entry is None else entry
         if not isinstance(items, Iterable) or isinstance(items, str):
             items = (items,)
-        row = tuple(integer(item, f"after[{i}]") for item in items)
-        for item in row:
-            if not 0 <= item < n:
-                raise ValueError(f"after[{i}]: got {item}, expected one of {n} launches")
+        row = tuple(
+            item if type(item) is int and 0 <= item < n else integer(item, f"after[{i}]")
+            for item in items
+        )
+        if row and not 0 <= min(row) <= max(row) < n:
+            wrong = next(item for item in row if not 0 <= item < n)
+            raise ValueError(f"after[{i}]: got {wrong}, expected one of {n} launches")
         found.append(row)
     return tuple(found)
 
@@ -395,7 +398,7 @@ def read_streams(
         )
     usual = stream_names(columns["stream_kind"])
     values: dict[str, Any] = {key: frozen(array) for key, array in columns.items()}
-    values["stream_name"] = names(name, "stream_name", usual, "stream")
+    values["stream_name"] = names(name, "stream_name", len(usual), lambda: usual, "stream")
     return values
 
 

@@ -288,7 +288,7 @@ class Launches(NoArray, Tabular, Saved):
         values["after"] = edges
         values["block_times"] = times
         values["interference"] = None if interference is None else read_factors(interference, n)
-        values["name"] = names(name, "name", launch_names(rows["kind"]), "launch")
+        values["name"] = names(name, "name", n, lambda: launch_names(rows["kind"]), "launch")
         values |= read_streams(
             rows["stream"],
             int_array(stream_context, "stream_context"),

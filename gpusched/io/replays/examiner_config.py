@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import Any, NoReturn
 
@@ -433,9 +434,9 @@ def _replay(config: Config) -> Replay:
         )
     streams: dict[tuple[int, int], int] = {}  # by context and benchmark, -1 for NULL streams
     columns: dict[str, list[Any]] = {key: [] for key in ("context", "priority", "kind", "name")}
-    launches: list[tuple[Any, ...]] = []
-    ended: dict[int, list[int]] = {}  # the last launches of each iteration
-    begun: list[tuple[int, int]] = []  # row and iteration of each first launch
+    of_kernel = ("duration", "blocks", "threads", "smem", "name")
+    launches: dict[str, list[Any]] = {key: [] for key in ("time", "stream", *of_kernel)}
+    begins = []  # the first row of each benchmark
     for number, benchmark in enumerate(config.benchmarks):
         context = number if config.processes else 0
         key = (context, -1 if benchmark.null else number)
@@ -446,35 +447,45 @@ def _replay(config: Config) -> Replay:
             columns["priority"].append(0 if benchmark.null else benchmark.priority or 0)
             columns["kind"].append("null" if benchmark.null else plain)
             columns["name"].append("NULL stream" if benchmark.null else benchmark.label)
-        for i in range(benchmark.iterations):
-            begun.append((len(launches), i))
-            time = benchmark.release
-            for kernel in benchmark.kernels:
-                time += kernel.delay
-                launches.append((time, streams[key], kernel))
-            ended.setdefault(i, []).append(len(launches) - 1)
+        begins.append(len(launches["time"]))
+        delays = (kernel.delay for kernel in benchmark.kernels)
+        times = list(accumulate(delays, initial=benchmark.release))[1:]
+        launches["time"] += times * benchmark.iterations
+        launches["stream"] += [streams[key]] * (len(times) * benchmark.iterations)
+        for column in of_kernel:
+            once = [getattr(kernel, column) for kernel in benchmark.kernels]
+            launches[column] += once * benchmark.iterations
     _refuse_unordered(config, streams)
-    after: list[tuple[int, ...]] | None = None
-    if config.together:
-        after = [()] * len(launches)
-        for row, i in begun:
-            after[row] = tuple(ended.get(i - 1, ()))
-    times, of, kernels = zip(*launches, strict=True)
     made = Launches(
-        list(times),
-        [kernel.duration for kernel in kernels],
-        stream=list(of),
-        blocks=[kernel.blocks for kernel in kernels],
-        threads=[kernel.threads for kernel in kernels],
-        smem=[kernel.smem for kernel in kernels],
-        after=after,
-        name=[kernel.name for kernel in kernels],
+        launches["time"],
+        launches["duration"],
+        stream=launches["stream"],
+        blocks=launches["blocks"],
+        threads=launches["threads"],
+        smem=launches["smem"],
+        after=_after(config, begins, rows) if config.together else None,
+        name=launches["name"],
         stream_context=columns["context"],
         stream_priority=columns["priority"],
         stream_kind=columns["kind"],
         stream_name=columns["name"],
     )
     return Replay(made, 0, _sentences(config))
+
+
+def _after(config: Config, begins: list[int], rows: int) -> list[tuple[int, ...]]:
+    """The launches that each waits for: the first of an iteration for the last of the one before.
+
+    ``begins``: the first row of each benchmark, of ``rows`` in all.
+    """
+    after: list[tuple[int, ...]] = [()] * rows
+    places = list(zip(begins, config.benchmarks, strict=True))
+    for i in range(1, max(benchmark.iterations for benchmark in config.benchmarks)):
+        last = tuple(at + i * len(b.kernels) - 1 for at, b in places if b.iterations >= i)
+        for at, benchmark in places:
+            if benchmark.iterations > i:
+                after[at + i * len(benchmark.kernels)] = last
+    return after
 
 
 def _refuse_unordered(config: Config, streams: dict[tuple[int, int], int]) -> None:
