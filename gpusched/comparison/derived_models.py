@@ -411,7 +411,8 @@ class DerivedModels:
     def in_parts(self, way: PartForm, *, test: bool = False) -> TasksInParts:
         """The tasks in the green contexts or static partitions of the platform; see `in_parts`.
 
-        ``test``: kernels with profiles take the longest times that they may, beside others.
+        ``test``: kernels with profiles take the longest times that they may, beside others; and no
+        SM belongs to two parts, else ValueError.
         """
         free = test and not self._keeps_profiles
 
@@ -422,7 +423,10 @@ class DerivedModels:
                 found = replace(found, sms=tuple((i,) for i in range(len(found.sms))))
             return found
 
-        return self.once(("in_parts", way, free), make)
+        found = self.once(("in_parts", way, free), make)
+        if test:
+            found.refuse_common_sms()
+        return found
 
     def in_one_process(self) -> DerivedModels:
         """The models of the tasks as if all belonged to one process."""

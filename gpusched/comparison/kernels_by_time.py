@@ -31,7 +31,7 @@ import numpy as np
 
 from gpusched._support.text import clip
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
-from gpusched.comparison.tasks_in_parts import PART_SENTENCES, part_homes
+from gpusched.comparison.tasks_in_parts import PART_SENTENCES, part_homes, shares_sms
 from gpusched.comparison.verdicts.premises import Condition
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import WARP_THREADS
@@ -108,6 +108,8 @@ def in_turns(models: DerivedModels, way: str) -> Shapes | None:
     if way in PART_SENTENCES:
         parts = part_homes(models.workload, models.platform, way)
         if parts is None or any(task.name not in parts[1] for task in tasks):
+            return None
+        if shares_sms(parts[0], models.gpu()):
             return None
         home = parts[1]
     levels: dict[int, set[int | None]] = {}

@@ -159,6 +159,8 @@ def machine_choices(
         own = options.get("queues", "own") == "own"
         have = "have queues of their own" if own else "share their queues"
         said += (f"{parts} {have}",)
+        if common := models.in_parts(way).common():
+            said += (common,)
     if options.get("order", "hardware") != "hardware":
         order = options["order"]
         limits += ((f"order {order}", f"kernels are taken as on GPUs, not in the order {order!r}"),)

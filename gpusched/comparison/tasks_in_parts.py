@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.text import plural
 from gpusched.comparison.instances.instance_workloads import task_in_instance
 from gpusched.model.gpu import GPU
 from gpusched.model.views.derived_view import runs_on_cpu
@@ -22,7 +23,7 @@ from gpusched.model.workload.platforms import (
 )
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["PART_SENTENCES", "PartForm", "TasksInParts", "in_parts", "part_homes"]
+__all__ = ["PART_SENTENCES", "PartForm", "TasksInParts", "in_parts", "part_homes", "shares_sms"]
 
 PartForm = Literal["green_contexts", "mps_static"]
 """A way in which tasks have parts of the GPU with SMs of their own."""
@@ -55,6 +56,35 @@ class TasksInParts:
     part: dict[str, int]
     sms: tuple[tuple[int, ...], ...]
     copies_of: dict[str, int]
+
+    def refuse_common_sms(self) -> None:
+        """Raise ValueError for SMs that two parts have, as no test counts the blocks of both.
+
+        Each part has a queue of blocks, of whose heads either may take an SM that is free.
+        """
+        names = list(self.part)
+        for i, task in enumerate(names):
+            for other in names[:i]:
+                both = set(self.sms[self.part[task]]) & set(self.sms[self.part[other]])
+                if both and self.part[task] != self.part[other]:
+                    raise ValueError(
+                        f"{task}: got {plural(len(both), 'SM')} that the context of {other} has, "
+                        "too, expected SMs of one context each (tasks without a green context have "
+                        "all SMs); kernels then also wait for blocks of other contexts, in an "
+                        "order that is not documented (gs.observe, gpusched simulate: simulates it)"
+                    )
+
+    def common(self) -> str:
+        """Sentence on the SMs that several parts have, an assumption of simulations; "" if none."""
+        shared = Counter(sm for sms in self.sms for sm in sms)
+        count = sum(parts > 1 for parts in shared.values())
+        if not count:
+            return ""
+        return (
+            f"{plural(count, 'SM')} {'belong' if count > 1 else 'belongs'} to several contexts, of "
+            "which the one with the more urgent stream starts blocks first, at equal priority the "
+            "one that the platform lists first (an assumption)"
+        )
 
     def partition(self, names: tuple[str, ...]) -> Int64Array:
         """The part of each of these tasks."""
@@ -91,11 +121,16 @@ def part_homes(
 ) -> tuple[Sequence[tuple[tuple[str, ...], Any]], dict[str, int]] | None:
     """The parts of a GPU that a way has, and the index of that of each task in one; None: none.
 
-    Without processes, each task is a client of MPS of its name.
+    Without processes, each task is a client of MPS of its name. Tasks with kernels in no green
+    context are in the primary context, the last part, whose SMs are None: all.
     """
     if way == "green_contexts":
         entries: Any = platform.green_contexts
         home = {task: i for i, (tasks, _) in enumerate(entries or ()) for task in tasks}
+        outside = tuple(t.name for t in workload if t.kernels and t.name not in home)
+        if entries is not None and outside:
+            home |= dict.fromkeys(outside, len(entries))
+            entries = (*entries, (outside, None))
     else:
         entries = platform.mps_partitions
         of_process = {name: i for i, (names, _) in enumerate(entries or ()) for name in names}
@@ -138,13 +173,16 @@ def in_parts(
         raise ValueError("tasks: got none with kernels, expected at least one")
     for user in users:
         if user not in home:
-            raise ValueError(f"{user}: {_OUTSIDE[way]}")
+            raise ValueError(
+                f"{user}: got no static partition, expected one for every process with kernels"
+            )
     sets = green_sms(entries, gpu)
     used = sorted({home[user] for user in users})
     parts = [gpu.replace(sms=len(sets[i]), sm_order="ascending") for i in used]
     part = {user: used.index(home[user]) for user in users}
     times = workload.kernel_times(platform)
     users_of = Counter(part.values())
+    primary = entries[-1][1] is None
     tasks = [
         task_in_instance(
             task,
@@ -161,15 +199,23 @@ def in_parts(
         workload.replace(tasks=tasks),
         part,
         tuple(tuple(sets[i]) for i in used),
-        _copies_of(workload, part, way),
+        _copies_of(workload, part, way, primary=primary),
     )
 
 
-def _copies_of(workload: Workload, part: dict[str, int], way: PartForm) -> dict[str, int]:
+def shares_sms(entries: Sequence[tuple[tuple[str, ...], Any]], gpu: GPU) -> bool:
+    """Whether an SM belongs to several parts."""
+    sets = green_sms(entries, gpu)
+    return len({sm for sms in sets for sm in sms}) < sum(map(len, sets))
+
+
+def _copies_of(
+    workload: Workload, part: dict[str, int], way: PartForm, *, primary: bool
+) -> dict[str, int]:
     """The part of each stream without kernels, or a number beyond the parts.
 
     Under MPS, at the kernels of their process, or in a client of their process alone; otherwise in
-    the context that has no SMs set apart.
+    the primary context, the last part if it has kernels (``primary``).
     """
     copiers = [
         task.name
@@ -178,7 +224,7 @@ def _copies_of(workload: Workload, part: dict[str, int], way: PartForm) -> dict[
     ]
     beyond = len(set(part.values()))
     if way == "green_contexts":
-        return dict.fromkeys(copiers, beyond)
+        return dict.fromkeys(copiers, beyond - primary)
     of_client = process_of_each(workload)
     found = {of_client[name]: at for name, at in part.items()}
     for name in copiers:
@@ -186,10 +232,3 @@ def _copies_of(workload: Workload, part: dict[str, int], way: PartForm) -> dict[
             found[of_client[name]] = beyond
             beyond += 1
     return {name: found[of_client[name]] for name in copiers}
-
-
-_OUTSIDE: dict[PartForm, str] = {
-    "green_contexts": "got no green context, expected one for every task with kernels; those "
-    "outside run on the SMs of all",
-    "mps_static": "got no static partition, expected one for every process with kernels",
-}

@@ -100,9 +100,10 @@ def test_units_of_the_compute_capability(cc, unit):
         ({"a": [132]}, "got SM 132, expected SMs from 0 to 131"),
         ({"a": [*range(7), 3]}, "got SM 3 twice"),
         (
-            {"a": range(8), "b": range(7, 15)},
-            r"green_contexts\['b'\]: got SM 7, expected SMs of no",
+            {"a": range(8), "b": range(7, 15), "c": 120},
+            r"\['c'\]: got 120 SMs, expected at most 117",
         ),
+        ({"a": range(8), "b": range(7, 14)}, r"\['b'\]: got 7 SMs, expected a multiple of 8"),
         ({"a": 8, ("b", "a"): 8}, "green_contexts: got 'a' twice"),
         ({"": 8}, "green_contexts: got ''"),
         ({3: 8}, "green_contexts: got 3"),
@@ -192,21 +193,92 @@ def test_a_profile_gives_the_time_on_as_many_sms():
     assert found[0] >= 400 and 200 <= found[1] < 400
 
 
+def test_a_platform_without_green_contexts_is_refused():
+    platform = gs.Platform("H100", cpus=3)
+    for call in (gs.analyze, gs.observe):
+        with pytest.raises(ValueError, match="green_contexts: got None, expected the SMs of green"):
+            call(workload(), platform, "green_contexts")
+
+
+# SMs of several contexts --------------------------------------------------------------------------
+
+FOUR = gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=16, copy_engines=2)
+
+
+def camera_and_logger():
+    return gs.Workload(
+        [
+            gs.Task("camera", 100, [gs.Kernel(blocks=2, threads=1024, block_time=5)], offset=1),
+            gs.Task("logger", 100, [gs.Kernel(blocks=8, threads=1024, block_time=10)]),
+        ],
+        "us",
+    )
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("green", "worst"),
     [
-        ({"green_contexts": None}, "green_contexts: got None, expected the SMs of green contexts"),
-        (
-            {"green_contexts": {"camera": 8}},
-            "planner: got no green context, expected one for every",
-        ),
+        ({"camera": [0, 1], "logger": [2, 3]}, [5, 40]),
+        # On all SMs four blocks of the logger run until 10; camera until 15; then two are left.
+        ({"camera": [0, 1]}, [14, 25]),
+        ({"camera": 2}, [14, 25]),
+        # Of camera's blocks one runs from 1, the other one from 6 on the SM that is its alone.
+        ({"camera": [0, 1], "logger": [1, 2, 3]}, [10, 30]),
     ],
 )
-def test_workloads_that_are_refused(changes, message):
-    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN).replace(**changes)
-    for call in (gs.analyze, gs.observe):
-        with pytest.raises(ValueError, match=message):
-            call(workload(), platform, "green_contexts")
+def test_blocks_of_contexts_that_share_sms(green, worst):
+    platform = gs.Platform(FOUR, cpus=2, green_contexts=green, slowdown=None)
+    run = gs.observe(camera_and_logger(), platform, "green_contexts", until=100)
+    assert run.worst.tolist() == worst
+    common = "several contexts, of which the one with the more urgent stream" in str(
+        run.assumptions
+    )
+    assert common == (worst != [5, 40])
+    one = gs.observe(
+        camera_and_logger(), platform, "green_contexts", until=100, seed=1, low=0.5, count=3
+    )
+    assert (one.worst <= max(worst)).all()
+
+
+@pytest.mark.parametrize(
+    ("green", "message"),
+    [
+        ({"camera": 2}, "logger: got 2 SMs that the context of camera has, too"),
+        ({"logger": [1, 2], "camera": [2, 3]}, "logger: got 1 SM that the context of camera has"),
+    ],
+)
+@pytest.mark.parametrize("shape", [True, False])
+def test_tests_need_sms_of_one_context(green, message, shape):
+    """Kernels that are known by their time alone are no exception."""
+    w = camera_and_logger()
+    if not shape:
+        w = w.replace(tasks=[task.replace(segments=[gs.Kernel(5)]) for task in w])
+    platform = gs.Platform(FOUR, cpus=2, green_contexts=green, slowdown=None)
+    with pytest.raises(gs.NotApplicable, match=message):
+        gs.analyze(w, platform, "green_contexts")
+    row = gs.compare(w, platform, ways=["green_contexts"])[0]
+    assert row.schedulable is None and message in row.why()
+    chosen = gs.choose(w, platform, "green_contexts", what=["sms"])
+    assert chosen.before is None and message in chosen.refused and chosen.accepted
+    parts = [set(sms) for sms in green_sms(chosen.platform.green_contexts, FOUR)]
+    assert len(set().union(*parts)) == sum(map(len, parts))
+
+
+def test_copies_outside_are_in_the_primary_context():
+    """With kernels there or without; and a late job is one in the simulation, too."""
+    copier = gs.Task("copier", 100, [gs.CopyIn(5)])
+    w = camera_and_logger().with_task(copier)
+    for green in ({"camera": 2}, {"camera": 2, "logger": 2}):
+        for workqueue in ("shared", "balanced"):
+            platform = gs.Platform(
+                FOUR, cpus=3, green_contexts=green, slowdown=None, workqueue=workqueue
+            )
+            run = gs.observe(w, platform, "green_contexts", until=100)
+            assert run.worst.tolist()[2] == 5
+    late = w.with_task(w["camera"].replace(deadline=13))
+    platform = gs.Platform(FOUR, cpus=3, green_contexts={"camera": 2}, slowdown=None)
+    [row] = gs.compare(late, platform, ways=["green_contexts"])
+    assert row.schedulable is False and "camera: job 0" in row.why()
 
 
 @pytest.mark.parametrize("way", ["green_contexts", "priority_streams", "mps"])

@@ -260,7 +260,7 @@ def test_priorities_for_paths_equal_an_enumeration() -> None:
 def test_ends_do_not_depend_on_offsets() -> None:
     """So that offsets are chosen for the ends of an answer."""
     ways = [name for name, kinds in OPEN.items() if "offsets" in kinds]
-    assert set(OPEN) - set(ways) == {"mig", "edf_serial"}
+    assert set(OPEN) - set(ways) == {"mig", "edf_serial", "edf_parallel", "pbs"}
     random = Random(3)
     w = given(lidar())
     later = w.replace(

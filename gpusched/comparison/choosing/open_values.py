@@ -23,7 +23,7 @@ from gpusched.comparison.core_choice import assignments, count_of_assignments
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_runs import chosen_cores
 from gpusched.comparison.placed_workloads import assigned
-from gpusched.comparison.tasks_in_parts import PartForm, part_homes
+from gpusched.comparison.tasks_in_parts import PartForm, part_homes, shares_sms
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpus.capabilities import partition_unit, static_partition_unit
 from gpusched.model.gpus.mps_shares import client_sms
@@ -74,7 +74,7 @@ _SETTLED: dict[tuple[str, str], str] = {
     ("stgm", "cores"): "its test chooses cores and SMs together (gs.analysis.stgm_allocate)",
     ("stgm", "sms"): "its test chooses cores and SMs together (gs.analysis.stgm_allocate)",
 }
-"""Why there is nothing to choose under a way, or no values of a kind."""
+"""Reasons why there is nothing to choose under a way, or no values of a kind."""
 
 _EXACT_CORES = 10
 _ORDERS = 200  # tests of a search over orders
@@ -90,7 +90,7 @@ _DIGITS = range(1, 10)
 
 
 def why_settled(way: str, name: str = "") -> str:
-    """Why a way leaves nothing of a kind open, after a semicolon, or nothing at all; "" unknown."""
+    """Reason, behind a semicolon, why a way leaves a kind of values closed, or all; "" for none."""
     reason = _SETTLED.get((way, name))
     return "" if reason is None else f"; {reason}"
 
@@ -720,7 +720,7 @@ def _parts(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> Op
     if found is None:
         return made
     entries, home = found
-    if not all(name in home for name in key_of):
+    if not all(name in home for name in key_of) or shares_sms(entries, gpu):
         return made
     at = {key: home[name] for name, key in key_of.items()}
     sms = [part if isinstance(part, int) else len(part) for _, part in entries]

@@ -114,8 +114,9 @@ tested)
           priority_streams, mps, mps_static, green_contexts, time_slices, gcaps, mpcp, fmlp_plus,
           gpu_server, edf_serial, edf_parallel, pbs; for stgm, which allocates cores and SMs itself,
           priorities);
-        - "offsets": those of the sources of paths with ``phases="given"``, under all ways but mig
-          and edf_serial: for each choice of the others the best ones for the ends of its tasks;
+        - "offsets": those of the sources of paths with ``phases="given"``, under all ways but mig,
+          edf_serial, edf_parallel and pbs: for each choice of the others the best ones for the ends
+          of its tasks;
         - "instances": the GPU instances (mig), of which ``gs.mig`` assigns one to each task.
     what
         Which of these are chosen. Default: all that the program does not state (offsets: unless

@@ -54,7 +54,7 @@ Entry = tuple[tuple[str, ...], int | tuple[int, ...]]
 
 
 def green_contexts_of(given: Any, gpu: GPU | None, *, together: bool = True) -> tuple[Entry, ...]:
-    """Tasks and SMs of each green context, checked: they fit the GPU together.
+    """Tasks and SMs of each green context, checked: the GPU has them.
 
     ``together``: with co-scheduling of SMs, which decides their number.
 
@@ -116,13 +116,17 @@ def _parts(
     return found, gpu
 
 
-def green_sms(entries: Sequence[Entry], gpu: GPU) -> list[tuple[int, ...]]:
-    """The SMs of each green context: numbers of SMs take the first that are free."""
-    taken = {sm for _, sms in entries if not isinstance(sms, int) for sm in sms}
+def green_sms(
+    entries: Sequence[tuple[tuple[str, ...], int | tuple[int, ...] | None]], gpu: GPU
+) -> list[tuple[int, ...]]:
+    """The SMs of each green context: numbers of SMs take the first that no list has; None: all."""
+    taken = {sm for _, sms in entries if isinstance(sms, tuple) for sm in sms}
     free = iter([sm for sm in range(gpu.sms) if sm not in taken])
-    return [
-        tuple(next(free) for _ in range(sms)) if isinstance(sms, int) else sms for _, sms in entries
-    ]
+    found = []
+    for _, sms in entries:
+        given = tuple(range(gpu.sms)) if sms is None else sms
+        found.append(tuple(next(free) for _ in range(given)) if isinstance(given, int) else given)
+    return found
 
 
 def parts_text(entries: Sequence[Entry]) -> str:
@@ -190,22 +194,19 @@ def _refuse_too_many(where: str, count: int, total: int, gpu: GPU) -> None:
 
 
 def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU, unit: int) -> None:
-    """Raise ValueError for SMs in two green contexts, and for impossible numbers of SMs.
+    """Raise ValueError for more SMs than those of the GPU, and for impossible numbers of SMs.
 
-    A split of the SMs leaves a remainder: if all SMs are assigned, one green context may have any
-    number of SMs.
+    Lists may have SMs in common; numbers of SMs are those that no list has. A split of the SMs
+    leaves a remainder: if all SMs are assigned, one green context may have any number of SMs.
     """
-    taken: set[int] = set()
-    total, odd = 0, []
+    listed = {sm for _, sms in entries if not isinstance(sms, int) for sm in sms}
+    total, odd = len(listed), []
     for tasks, sms in entries:
         where = _where(tasks, "green_contexts")
         count = sms if isinstance(sms, int) else len(sms)
-        total += count
-        _refuse_too_many(where, count, total, gpu)
-        for sm in () if isinstance(sms, int) else sms:
-            if sm in taken:
-                raise ValueError(f"{where}: got SM {sm}, expected SMs of no other green context")
-            taken.add(sm)
+        if isinstance(sms, int):
+            total += count
+            _refuse_too_many(where, count, total, gpu)
         if count % unit:
             odd.append((where, count))
     for where, count in odd[0 if total < gpu.sms else 1 :][:1]:
@@ -323,10 +324,12 @@ class Platform(Facts):
         SMs of green contexts, keyed by the names of the tasks whose streams belong to them. The
         value is a number of SMs or a list of SMs, such as
         ``{"camera": 16, ("planner", "map"): 24}``. Used by the way "green_contexts". All tasks of
-        green contexts belong to one process, which is why keys are tasks and not processes. No SM
-        belongs to two green contexts. With compute capability 9.0 or later, a green context has a
-        multiple of 8 SMs (7.x, 8.x and Tegra: of 2); one may have the remaining SMs of the GPU
-        instead. A number of SMs takes the first free SMs, in the given order. See also
+        green contexts belong to one process, which is why keys are tasks and not processes. Tasks
+        with kernels that are not listed run in the primary context, on all SMs. Lists of SMs may
+        have SMs in common; numbers of SMs are those that no list has. Simulations take both, tests
+        need SMs that no other context has. With compute capability 9.0 or later, a green context
+        has a multiple of 8 SMs (7.x, 8.x and Tegra: of 2); one may have the remaining SMs of the
+        GPU instead. A number of SMs takes the first free SMs, in the given order. See also
         ``GPU.split_sms``.
     channels
         Hardware channels of each context, and of each client of MPS: the value of the environment
