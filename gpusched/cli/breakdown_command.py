@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from gpusched.analysis.breakdown_answer import Breakdown
 
 _EXACT = (
-    "Factors are exact: the test accepts every smaller one, and none that is larger. They multiply "
-    "the times of the tasks that the test takes, after the assumptions below, rounded up to a tick."
+    "Factors are exact: the test of tasks with cores accepts every smaller one, and none that is "
+    "larger, on the cores and SMs below; on others, and by other tests of the way (gpusched check "
+    "--margin), times may be longer. They multiply the times of the tasks that the test takes, "
+    "after the assumptions below, rounded up to a tick; copies may be part of its kernels."
 )
 
 

@@ -533,8 +533,8 @@ def machine_model(
         replace(room, device=home) for room, home in zip(rooms_of(case), case.home, strict=True)
     ]
     programs = _programs(case, way, lone=lone_copies == "section")
-    if played.rule not in _ONE_AT_A_TIME:
-        _refuse_barriers(case, rooms)
+    meet = () if played.rule in _ONE_AT_A_TIME else _barriers_beside(case, rooms)
+    _refuse_barriers(case, meet)
     columns = _task_columns(models, policy, cores, tails)
     if gpu_priority is not None:
         urgency = [gpu_priority[task.name] for task in workload]
@@ -545,7 +545,7 @@ def machine_model(
     columns |= _program_columns(case, rooms, programs, whole=whole)
     columns |= _device_columns(models, gpus, programs, rooms, way)
     columns |= dict.fromkeys(_NOT_STATED)  # by workloads and platforms
-    columns["item_cooperative"] = _cooperative(programs) if not whole else None
+    columns["item_cooperative"] = _cooperative(programs) if meet and not whole else None
     columns |= _frame_columns(workload, table)
     columns |= _release_columns(workload, releases, until)
     columns |= _given_columns(programs, times)
@@ -779,21 +779,29 @@ def _program_columns(
     }
 
 
-def _refuse_barriers(case: _Case, rooms: Sequence[_Room]) -> None:
-    """Raise ValueError for a plain launch of blocks that wait for each other beside other kernels.
+def _barriers_beside(case: _Case, rooms: Sequence[_Room]) -> tuple[Task, ...]:
+    """Tasks with blocks that wait for each other, beside which kernels of others may run.
 
-    On an empty GPU all of its blocks start at one instant, as those of a cooperative launch.
+    On an empty GPU all blocks start at one instant, those of a cooperative launch and others.
     """
     users = [(t, room) for t, room in zip(case.workload, rooms, strict=True) if t.kernels]
-    plain = [of for of in users if any(kernel.barrier == "plain" for kernel in of[0].kernels)]
-    for task, room in plain:
-        beside = any(
+    return tuple(
+        task
+        for task, room in users
+        if any(kernel.barrier is not None for kernel in task.kernels)
+        and any(
             other.device == room.device
             and other.context == room.context
             and other.stream != room.stream
             for _, other in users
         )
-        if beside:
+    )
+
+
+def _refuse_barriers(case: _Case, tasks: Iterable[Task]) -> None:
+    """Raise ValueError for a plain launch of blocks that wait for each other."""
+    for task in tasks:
+        if any(kernel.barrier == "plain" for kernel in task.kernels):
             source = case.workload[[task.name]]._source(case.platform, triggers=True)
             source.refuse_barriers()
 

@@ -222,6 +222,17 @@ def test_blocks_that_wait_for_each_other_all_fit(barrier: Any, tmp_path: Path) -
                 gs.analyze(w, platform(), way)
 
 
+@pytest.mark.parametrize("way", ["one_stream", "time_slices", "edf_serial", "streams"])
+def test_cooperative_launches_beside_kernels_that_are_known_by_their_times(way: str) -> None:
+    """Where no kernels meet, blocks start on an empty GPU, as those of any other launch do."""
+    w, plain = (
+        gs.Workload([of(grid(barrier), gs.Kernel(7)), of(gs.Kernel(20), name="b")])
+        for barrier in ("cooperative", None)
+    )
+    runs = [gs.observe(one, platform(), way, until=300) for one in (w, plain)]
+    assert runs[0].end.tolist() == runs[1].end.tolist() and len(runs[0]) > 2
+
+
 def test_a_cooperative_launch_waits_until_all_of_its_blocks_fit() -> None:
     for barrier, end in ((None, 25), ("cooperative", 30)):
         w = gs.Workload([of(grid(barrier), offset=5), BESIDE])
