@@ -544,6 +544,22 @@ static const char *const RT_EVENT[] = {
     [GS_RT_EV_CPU] = "cpu",
 };
 
+static const char *const RT_ORDER[] = {
+    [GS_RT_ORDER_PRIORITY] = "priority",
+    [GS_RT_ORDER_FIFO] = "fifo",
+};
+
+static const char *const RT_OVERRUN[] = {
+    [GS_RT_OVERRUN_CONTINUE] = "continue",
+    [GS_RT_OVERRUN_SKIP] = "skip",
+    [GS_RT_OVERRUN_ABORT] = "abort",
+};
+
+static const char *const RT_STATUS[] = {
+    [GS_RT_OK] = "ok",     [GS_RT_TIMEOUT] = "timeout", [GS_RT_OWNER_DIED] = "owner_died",
+    [GS_RT_LATE] = "late", [GS_RT_SKIPPED] = "skipped", [GS_RT_STOPPED] = "stopped",
+};
+
 static const char *const CUDA_WAIT[] = {
     [GS_CUDA_WAIT_CONTEXT] = "context",
     [GS_CUDA_WAIT_STREAMS] = "streams",
@@ -664,6 +680,9 @@ static const gs_enumeration_t ALL[] = {
     {"cuda.stream_kind", CUDA_STREAM_KIND, sizeof CUDA_STREAM_KIND / sizeof *CUDA_STREAM_KIND},
     {"cuda.wait", CUDA_WAIT, sizeof CUDA_WAIT / sizeof *CUDA_WAIT},
     {"rt.event", RT_EVENT, sizeof RT_EVENT / sizeof *RT_EVENT},
+    {"rt.order", RT_ORDER, sizeof RT_ORDER / sizeof *RT_ORDER},
+    {"rt.overrun", RT_OVERRUN, sizeof RT_OVERRUN / sizeof *RT_OVERRUN},
+    {"rt.status", RT_STATUS, sizeof RT_STATUS / sizeof *RT_STATUS},
 };
 
 const gs_enumeration_t *gs_enumerations(int32_t *count)

@@ -43,8 +43,13 @@ TYPES = (
 )
 
 
-# Writes files and starts threads with real-time priorities: rt/test_execute.py has its refusals.
-ELSEWHERE = {"MachineSimulation.execute"}
+# Write files and shared memory, start threads or change them: rt/test_execute.py and
+# rt/test_python_programs.py have their refusals.
+ELSEWHERE = {
+    "MachineSimulation.execute",
+    *(f"runtime_{name}" for name in ("jobs_open", "lock_open", "lock_remove", "log_create")),
+    *(f"runtime_{name}" for name in ("log_join", "now", "player_open", "thread")),
+}
 
 
 def public_names() -> list[str]:

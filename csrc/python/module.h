@@ -29,6 +29,11 @@ typedef enum {
     GS_PYTHON_MACHINE,
     GS_PYTHON_DRIVER,
     GS_PYTHON_DEVICE,
+    GS_PYTHON_RUNTIME_LOG,
+    GS_PYTHON_RUNTIME_JOBS,
+    GS_PYTHON_RUNTIME_LOCK,
+    GS_PYTHON_RUNTIME_SECTION,
+    GS_PYTHON_RUNTIME_PLAYER,
     GS_PYTHON_KINDS
 } gs_python_kind_t;
 
@@ -54,6 +59,11 @@ extern const gs_python_type_t gs_python_hierarchy_type;
 extern const gs_python_type_t gs_python_machine_type;
 extern const gs_python_type_t gs_python_driver_type;
 extern const gs_python_type_t gs_python_device_type;
+extern const gs_python_type_t gs_python_runtime_log_type;
+extern const gs_python_type_t gs_python_runtime_jobs_type;
+extern const gs_python_type_t gs_python_runtime_lock_type;
+extern const gs_python_type_t gs_python_runtime_section_type;
+extern const gs_python_type_t gs_python_runtime_player_type;
 
 /* An entry of a method table: a function that takes its arguments as an array, with keywords. */
 #define GS_PYTHON_FUNCTION(name, function)                                                         \
@@ -97,6 +107,10 @@ extern PyMethodDef gs_python_gedf_methods[];
 extern PyMethodDef gs_python_elliott_methods[];
 extern PyMethodDef gs_python_arrow_methods[];
 extern PyMethodDef gs_python_cuda_methods[];
+extern PyMethodDef gs_python_job_log_methods[];
+extern PyMethodDef gs_python_job_loop_methods[];
+extern PyMethodDef gs_python_gpu_lock_methods[];
+extern PyMethodDef gs_python_plan_player_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

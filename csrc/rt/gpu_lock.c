@@ -39,6 +39,7 @@
 #define MAGIC 0x67735254u
 #define VERSION 2
 #define CHECK_NS 1000000
+#define NAP_NS 20000000 /* a waiter looks so often whether it is to stop */
 
 /* Between two stores; a test lets processes die here. */
 #ifndef GS_RT_GPU_LOCK_STORED
@@ -361,20 +362,20 @@ static int check_slot(const gs_rt_lock_t *self, int slot)
     return GS_RT_OK;
 }
 
-/* The thread's ceiling, or its priority before. */
-static int set_priority(gs_rt_lock_t *self, int slot, bool up)
+static int set_priority(const gs_rt_lock_t *self, int slot, int priority)
 {
-    if (self->ceiling[slot] == 0) {
-        return GS_RT_OK;
-    }
-    if (up) {
-        struct sched_param parameter;
-        int policy;
-        pthread_getschedparam(pthread_self(), &policy, &parameter);
-        self->before[slot] = parameter.sched_priority;
-    }
-    int error = pthread_setschedprio(pthread_self(), up ? self->ceiling[slot] : self->before[slot]);
+    int error = self->ceiling[slot] == 0 ? 0 : pthread_setschedprio(pthread_self(), priority);
     return error == 0 ? GS_RT_OK : gs_rt_fail_system("ceiling", error);
+}
+
+/* Gives the thread its ceiling. *before: the priority that it had. */
+static int raise_priority(const gs_rt_lock_t *self, int slot, int *before)
+{
+    struct sched_param parameter = {0};
+    int policy;
+    pthread_getschedparam(pthread_self(), &policy, &parameter);
+    *before = parameter.sched_priority;
+    return set_priority(self, slot, self->ceiling[slot]);
 }
 
 /* Asks for the lock. */
@@ -422,12 +423,37 @@ static int withdraw(shared_t *s, int slot, int64_t *withdrawn)
     return status;
 }
 
-static int wait_until_owner(gs_rt_lock_t *self, int slot, int spin, int64_t until,
+/* Takes a request back; the lock, if it has come meanwhile, is given to the next one, who is told
+ * what this one would have been. */
+static int give_up(shared_t *s, int slot, int64_t *withdrawn)
+{
+    int status = enter(s);
+    if (status != GS_RT_OK) {
+        return status;
+    }
+    *withdrawn = gs_rt_now();
+    s->slots[slot].waits = 0;
+    GS_RT_GPU_LOCK_STORED(16);
+    if (atomic_load(&s->owner) == slot) {
+        hand_over(s, slot, s->slots[slot].told != 0);
+    }
+    leave(s);
+    return GS_RT_STOPPED;
+}
+
+/* The end of a wait for the lock. */
+typedef struct {
+    int64_t until;
+    int (*stopped)(void *arg); /* NULL: never */
+    void *arg;
+} limit_t;
+
+static int wait_until_owner(gs_rt_lock_t *self, int slot, int spin, const limit_t *limit,
                             int64_t *withdrawn)
 {
     shared_t *s = self->shared;
     slot_t *mine = &s->slots[slot];
-    int64_t look = gs_rt_now() + self->check;
+    int64_t look = gs_rt_now() + self->check, until = limit->until;
     for (;;) {
         uint32_t before = atomic_load(&mine->wake);
         if (atomic_load(&s->owner) == slot) {
@@ -436,6 +462,9 @@ static int wait_until_owner(gs_rt_lock_t *self, int slot, int spin, int64_t unti
         int64_t now = gs_rt_now();
         if (now >= until) {
             return withdraw(s, slot, withdrawn);
+        }
+        if (limit->stopped != NULL && limit->stopped(limit->arg) != 0) {
+            return give_up(s, slot, withdrawn);
         }
         if (now >= look) {
             int status = look_after(s);
@@ -446,7 +475,11 @@ static int wait_until_owner(gs_rt_lock_t *self, int slot, int spin, int64_t unti
         } else if (spin) {
             gs_rt_wait_word_pause();
         } else {
-            gs_rt_wait_word_sleep(&mine->wake, before, look < until ? look : until, true);
+            int64_t asleep = look < until ? look : until;
+            if (limit->stopped != NULL && now + NAP_NS < asleep) {
+                asleep = now + NAP_NS;
+            }
+            gs_rt_wait_word_sleep(&mine->wake, before, asleep, true);
         }
     }
 }
@@ -454,13 +487,19 @@ static int wait_until_owner(gs_rt_lock_t *self, int slot, int spin, int64_t unti
 int gs_rt_lock_acquire(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job, int spin,
                        int64_t until)
 {
-    int status = check_slot(self, slot);
+    return gs_rt_lock_acquire_or_stop(self, slot, job, spin, until, NULL, NULL);
+}
+
+int gs_rt_lock_acquire_or_stop(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job, int spin,
+                               int64_t until, int (*stopped)(void *arg), void *arg)
+{
+    int before = 0, status = check_slot(self, slot);
     if (status != GS_RT_OK) {
         return status;
     }
     /* Before it sleeps, so that it runs at once when it gets the lock. A spinning thread waits at
      * its own priority. */
-    status = spin ? GS_RT_OK : set_priority(self, slot, true);
+    status = spin ? GS_RT_OK : raise_priority(self, slot, &before);
     if (status != GS_RT_OK) {
         return status;
     }
@@ -472,21 +511,23 @@ int gs_rt_lock_acquire(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job, int
         if (log != NULL) {
             gs_rt_log_event_at(log, asked, GS_RT_EV_REQUEST, job->task, job->job, mine->urgency);
         }
-        status = wait_until_owner(self, slot, spin, until, &withdrawn);
+        limit_t limit = {.until = until, .stopped = stopped, .arg = arg};
+        status = wait_until_owner(self, slot, spin, &limit, &withdrawn);
     }
     if (status != GS_RT_OK) {
         if (!spin) {
-            set_priority(self, slot, false);
+            set_priority(self, slot, before);
         }
-        if (status == GS_RT_TIMEOUT && log != NULL) {
+        if (status > 0 && log != NULL) {
             gs_rt_log_event_at(log, withdrawn, GS_RT_EV_SKIP, job->task, job->job, job->kernel);
         }
         return status;
     }
-    if (spin && (status = set_priority(self, slot, true)) != GS_RT_OK) {
+    if (spin && (status = raise_priority(self, slot, &before)) != GS_RT_OK) {
         gs_rt_lock_release(self, slot, NULL);
         return status;
     }
+    self->before[slot] = before;
     bool died = mine->told != 0;
     if (log != NULL) {
         gs_rt_log_event(log, GS_RT_EV_ACQUIRE, job->task, job->job, mine->granted);
@@ -523,7 +564,7 @@ int gs_rt_lock_release(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job)
     if (job != NULL) {
         gs_rt_log_event_at(self->log, now, GS_RT_EV_RELEASE_LOCK, job->task, job->job, 0);
     }
-    return set_priority(self, slot, false);
+    return set_priority(self, slot, self->before[slot]);
 }
 
 int gs_rt_lock_leave(gs_rt_lock_t *self, int slot)
@@ -542,7 +583,7 @@ int gs_rt_lock_leave(gs_rt_lock_t *self, int slot)
     s->slots[slot].process = 0;
     GS_RT_GPU_LOCK_STORED(15);
     leave(s);
-    return held ? set_priority(self, slot, false) : GS_RT_OK;
+    return held ? set_priority(self, slot, self->before[slot]) : GS_RT_OK;
 }
 
 void gs_rt_lock_close(gs_rt_lock_t *self)
@@ -586,6 +627,13 @@ int gs_rt_lock_acquire(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job, int
                        int64_t until)
 {
     (void)self, (void)slot, (void)job, (void)spin, (void)until;
+    return refuse();
+}
+
+int gs_rt_lock_acquire_or_stop(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job, int spin,
+                               int64_t until, int (*stopped)(void *arg), void *arg)
+{
+    (void)self, (void)slot, (void)job, (void)spin, (void)until, (void)stopped, (void)arg;
     return refuse();
 }
 

@@ -1,5 +1,7 @@
 /* Jobs of a task: releases by a timer or by ends of other jobs, and what the log has of each job.
  */
+#include "rt/job_loop.h"
+
 #include "rt/job_ends.h"
 #include "rt/rt.h"
 #include "rt/thread_state.h"
@@ -7,6 +9,7 @@
 
 /* A thread that waits for a release looks so often whether it is to stop. */
 #define NAP_NS 20000000
+#define MOST_NS (INT64_MAX / 8)
 
 static int is_stopped(const gs_rt_jobs_t *jobs)
 {
@@ -51,15 +54,17 @@ static int wait_for_release(const gs_rt_jobs_t *jobs, gs_rt_timer_t *timer, int6
 
 static int check(const gs_rt_jobs_t *jobs)
 {
-    if (jobs->run == NULL) {
-        return gs_rt_fail(GS_RT_ERR_VALUE, "run", NULL, "a function");
+    if ((jobs->period < 1 && jobs->afters == 0) || jobs->period > MOST_NS) {
+        return gs_rt_fail_number(GS_RT_ERR_VALUE, "period", jobs->period, "1 to 2**60 ns");
     }
-    if ((jobs->period < 1 && jobs->afters == 0) || jobs->jobs < 0 || jobs->deadline < 0) {
-        return gs_rt_fail_number(GS_RT_ERR_VALUE, "period, jobs or deadline",
-                                 jobs->jobs < 0       ? jobs->jobs
-                                 : jobs->deadline < 0 ? jobs->deadline
-                                                      : jobs->period,
-                                 "a positive period, and at least 0");
+    if (jobs->first < 0 || jobs->first > MOST_NS) {
+        return gs_rt_fail_number(GS_RT_ERR_VALUE, "first", jobs->first, "0 to 2**60 ns");
+    }
+    if (jobs->deadline < 0 || jobs->deadline > MOST_NS) {
+        return gs_rt_fail_number(GS_RT_ERR_VALUE, "deadline", jobs->deadline, "0 to 2**60 ns");
+    }
+    if (jobs->jobs < 0) {
+        return gs_rt_fail_number(GS_RT_ERR_VALUE, "jobs", jobs->jobs, "at least 0");
     }
     if (jobs->afters < 0 || jobs->every < 0 || (jobs->afters > 0 && jobs->after == NULL)) {
         return gs_rt_fail_number(GS_RT_ERR_VALUE, "afters or every",
@@ -69,46 +74,72 @@ static int check(const gs_rt_jobs_t *jobs)
     return GS_RT_OK;
 }
 
+int gs_rt_job_loop_open(gs_rt_job_loop_t *self, const gs_rt_jobs_t *jobs)
+{
+    *self = (gs_rt_job_loop_t){.jobs = jobs};
+    gs_rt_timer_start(&self->timer, jobs->first, jobs->period);
+    return check(jobs);
+}
+
+int gs_rt_job_loop_next(gs_rt_job_loop_t *self)
+{
+    const gs_rt_jobs_t *jobs = self->jobs;
+    if (jobs->jobs != 0 && self->released == jobs->jobs) {
+        return GS_RT_TIMEOUT;
+    }
+    int64_t number = self->released, release;
+    int status = wait_for_release(jobs, &self->timer, number, &release);
+    if (status != GS_RT_OK) {
+        return status;
+    }
+    self->released++;
+    self->used = gs_rt_cpu_time();
+    self->job = (gs_rt_job_t){.task = jobs->task,
+                              .job = number,
+                              .release = release,
+                              .deadline = release + jobs->deadline};
+    gs_rt_log_event(jobs->log, GS_RT_EV_RELEASE, jobs->task, number, release);
+    return GS_RT_OK;
+}
+
+void gs_rt_job_loop_end(gs_rt_job_loop_t *self, int64_t waited)
+{
+    const gs_rt_jobs_t *jobs = self->jobs;
+    const gs_rt_job_t *job = &self->job;
+    int64_t now = gs_rt_now();
+    if (now > job->deadline) {
+        gs_rt_log_event_at(jobs->log, now, GS_RT_EV_MISS, job->task, job->job, now - job->deadline);
+    }
+    gs_rt_log_event(jobs->log, GS_RT_EV_CPU, job->task, job->job,
+                    gs_rt_cpu_time() - self->used - waited);
+    gs_rt_log_event_at(jobs->log, now, GS_RT_EV_COMPLETE, job->task, job->job, job->deadline);
+    if (jobs->ends != NULL) {
+        gs_rt_ends_tell(jobs->ends, now);
+    }
+}
+
 static int run_jobs(const gs_rt_jobs_t *jobs)
 {
-    gs_rt_timer_t timer;
-    gs_rt_timer_start(&timer, jobs->first, jobs->period);
-    int status = GS_RT_OK;
-    for (int64_t number = 0; status >= 0 && (jobs->jobs == 0 || number < jobs->jobs); number++) {
-        int64_t release;
-        status = wait_for_release(jobs, &timer, number, &release);
-        if (status != GS_RT_OK) {
-            break;
-        }
-        int64_t used = gs_rt_cpu_time(), waited = 0;
-        gs_rt_job_t job = {.task = jobs->task,
-                           .job = number,
-                           .release = release,
-                           .deadline = release + jobs->deadline};
-        gs_rt_log_event(jobs->log, GS_RT_EV_RELEASE, job.task, number, job.release);
-        status = jobs->run(jobs->arg, &job, &waited);
+    gs_rt_job_loop_t loop;
+    int status = gs_rt_job_loop_open(&loop, jobs);
+    if (status == GS_RT_OK && jobs->run == NULL) {
+        status = gs_rt_fail(GS_RT_ERR_VALUE, "run", NULL, "a function");
+    }
+    while (status == GS_RT_OK && (status = gs_rt_job_loop_next(&loop)) == GS_RT_OK) {
+        int64_t waited = 0;
+        status = jobs->run(jobs->arg, &loop.job, &waited);
         if (status == GS_RT_STOPPED || status < 0) {
             break;
         }
-        int64_t now = gs_rt_now();
-        if (now > job.deadline) {
-            gs_rt_log_event_at(jobs->log, now, GS_RT_EV_MISS, job.task, number, now - job.deadline);
-        }
-        gs_rt_log_event(jobs->log, GS_RT_EV_CPU, job.task, number,
-                        gs_rt_cpu_time() - used - waited);
-        gs_rt_log_event_at(jobs->log, now, GS_RT_EV_COMPLETE, job.task, number, job.deadline);
-        if (jobs->ends != NULL) {
-            gs_rt_ends_tell(jobs->ends, now);
-        }
+        gs_rt_job_loop_end(&loop, waited);
         status = GS_RT_OK;
     }
-    return status;
+    return status == GS_RT_TIMEOUT ? GS_RT_OK : status;
 }
 
 int gs_rt_jobs_run(const gs_rt_jobs_t *jobs)
 {
-    int status = check(jobs);
-    status = status == GS_RT_OK ? run_jobs(jobs) : status;
+    int status = run_jobs(jobs);
     if (jobs->ends != NULL) {
         gs_rt_ends_finish(jobs->ends);
     }

@@ -398,6 +398,11 @@ static void leave_out(gs_rt_player_t *self, const gs_rt_job_t *job)
     }
 }
 
+static bool is_stopped(const gs_rt_player_options_t *options)
+{
+    return options->stopped != NULL && options->stopped(options->arg) != 0;
+}
+
 /* Waits until the frame may begin: GS_RT_OK, GS_RT_STOPPED or GS_RT_ERR_HANG. Jobs whose policy is
  * to continue are waited for, the others until the planned start. */
 static int await_frame(gs_rt_player_t *self, const gs_rt_plan_frame_t *frame)
@@ -406,7 +411,7 @@ static int await_frame(gs_rt_player_t *self, const gs_rt_plan_frame_t *frame)
     int64_t hang = self->options.hang_ns == 0 ? INT64_MAX : planned + self->options.hang_ns;
     for (;;) {
         uint32_t before = atomic_load(&self->changed);
-        if (atomic_load(&self->stopped)) {
+        if (atomic_load(&self->stopped) || is_stopped(&self->options)) {
             return GS_RT_STOPPED;
         }
         int64_t now = gs_rt_now(), due = self->options.reclaim ? INT64_MIN : planned;

@@ -204,6 +204,10 @@ int gs_rt_lock_join(gs_rt_lock_t *lock, int urgency, int ceiling, int *slot);
  * work of the process that ended: wait for an event of the device before relying on a bound. */
 int gs_rt_lock_acquire(gs_rt_lock_t *lock, int slot, const gs_rt_job_t *job, int spin,
                        int64_t until);
+/* The same; `stopped` is looked at every 20 ms while it waits. If it returns other than 0, the
+ * request is withdrawn: GS_RT_STOPPED. */
+int gs_rt_lock_acquire_or_stop(gs_rt_lock_t *lock, int slot, const gs_rt_job_t *job, int spin,
+                               int64_t until, int (*stopped)(void *arg), void *arg);
 int gs_rt_lock_release(gs_rt_lock_t *lock, int slot, const gs_rt_job_t *job);
 /* Gives the slot back, and the lock if the slot holds it. */
 int gs_rt_lock_leave(gs_rt_lock_t *lock, int slot);
@@ -287,6 +291,9 @@ typedef struct {
     int64_t hang_ns;  /* work that ends, or gets ready, so much later than planned ends the play
                          with GS_RT_ERR_HANG; 0: no limit */
     gs_rt_log_t *log;
+    int (*stopped)(void *arg); /* looked at every 50 ms in waits for frames: other than 0 stops the
+                                  play; NULL: never */
+    void *arg;
 } gs_rt_player_options_t;
 
 /* The plan is not copied. */

@@ -638,8 +638,8 @@ def replayed(
     """
     way = as_way(answer.way)
     request = Request(answer.options, answer=answer)
-    if way.name in PLANNED or _simulation_of(way, request) is _instances:
-        raise NotApplicable(f"{way.name}: got given releases, expected a way without a plan")
+    if _simulation_of(way, request) is _instances:
+        raise NotApplicable(f"{way.name}: got given releases, expected a way without instances")
     end = -(-until // workload.tick_ns) + 1
     models = DerivedModels(workload, answer.platform)
     return _observed(models, way, request, Watch(until=end, releases=releases))

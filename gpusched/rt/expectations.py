@@ -32,6 +32,8 @@ class Facts:
     a job. ``segments``: length of each GPU segment, while no other task uses the GPU. ``priority``:
     a smaller number is more urgent. ``core``: that of its thread. ``after``: tasks whose jobs
     ``every`` x j release its job j; its responses count from there, and ``period`` is None.
+    ``lead``: from an arrival to the release in the plan, which the player logs for tasks without
+    handshake.
     """
 
     bound: int | None
@@ -44,6 +46,7 @@ class Facts:
     core: int | None = None
     after: tuple[str, ...] = ()
     every: int = 1
+    lead: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,10 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
         if answer.tick is None:
             raise ValueError("answer: got a schedule without tick, expected one with its length")
         own = plan_of(answer, Fraction(answer.tick))
-        bounds = {name: Facts(bound) for name, bound in _plan_bounds(answer, own).items()}
+        bounds = {
+            name: Facts(bound, lead=own.release[name][0])
+            for name, bound in _plan_bounds(answer, own).items()
+        }
         return Expectations("schedule", bounds, plan=own)
     tick = Fraction(answer.workload.tick_ns)
     segments = _segments(answer)
@@ -127,8 +133,13 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
     cores: list[int] | list[None] = [None] * len(answer.workload)
     if not as_way(answer.way).global_edf:
         cores = chosen_cores(DerivedModels(answer.workload, answer.platform), answer.way, answer)
+    schedule = answer.schedule
+    plan = None
+    if schedule is not None and schedule.cycle is None:
+        plan = plan_of(schedule, Fraction(finer_tick(answer.workload, answer.grain)))
     facts, platform = {}, answer.platform._at(answer.workload._tick)
     for i, task in enumerate(answer.workload):
+        planned = None if plan is None else plan.release.get(task.name)
         response = known_at(answer.response, i) if answer.bounded[i] else None
         facts[task.name] = Facts(
             bound=None if response is None else int(response * tick),
@@ -141,11 +152,8 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
             core=cores[i],
             after=task.after,
             every=task.every,
+            lead=0 if planned is None else planned[0] - int(task.offset * tick),
         )
-    schedule = answer.schedule
-    plan = None
-    if schedule is not None and schedule.cycle is None:
-        plan = plan_of(schedule, Fraction(finer_tick(answer.workload, answer.grain)))
     conditions = tuple(condition.text for condition in answer.conditions)
     order, paths = _ORDERS.get(answer.way), _paths(answer, tick)
     server = None if answer.way != "gpu_server" else getattr(answer.detail, "server", None)

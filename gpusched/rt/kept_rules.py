@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -88,9 +88,9 @@ _BEFORE_ALL = -(2**63)
 
 
 class JobTimes:
-    """Releases, completions and other instants of the jobs of a log."""
+    """Arrivals, completions and other instants of the jobs of a log."""
 
-    def __init__(self, log: RunLog) -> None:
+    def __init__(self, log: RunLog, facts: Mapping[str, Facts]) -> None:
         self.release: dict[Job, int] = {}
         self.woken: dict[Job, int] = {}
         self.complete: dict[Job, int] = {}
@@ -113,6 +113,11 @@ class JobTimes:
                 getattr(self, kind)[key] = time
             elif kind == "skip":
                 self.skipped[key] = time
+        shaken = {name for name, _ in self.ready}
+        for key in self.release:
+            lead = 0 if key[0] in shaken else facts[key[0]].lead
+            self.release[key] -= lead
+            self.woken[key] -= lead
 
 
 def rows_of_log(log: RunLog) -> Iterator[tuple[str, int, int, int, int]]:
@@ -124,7 +129,7 @@ def rows_of_log(log: RunLog) -> Iterator[tuple[str, int, int, int, int]]:
 
 def findings(log: RunLog, expected: Expectations, tolerance: int) -> tuple[list[Finding], JobTimes]:
     """All findings, and the times of the jobs."""
-    jobs = JobTimes(log)
+    jobs = JobTimes(log, expected.facts)
     found = [*_marks(log), *_jobs(log, expected, jobs, tolerance)]
     if any(facts.segments for facts in expected.facts.values()):
         found += _segments(log, expected, tolerance)

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CopyIn, CopyOut
 from gpusched.model.workload.time_units import Time, as_time, in_ticks, time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.rt.expectations import path_in_ns
+from gpusched.rt.expectations import expectations, path_in_ns
 from gpusched.rt.kept_answer import Kept, kept
 from gpusched.rt.kept_paths import path_of_log
 from gpusched.rt.kept_rules import JobTimes
@@ -130,10 +131,9 @@ class Execution(Tabular, Frozen):
         """
         if task not in self.name:
             raise KeyError(f"task: got {shown(task)}, expected one of the tasks")
-        spans = self.log.spans("release", "complete")
-        mine = (spans["task"] == self.log.name.index(task)) & ~np.ma.getmaskarray(spans["end"])
-        found: Int64Array = np.asarray(spans["end"][mine] - spans["value"][mine], np.int64)
-        return found
+        times = self._times
+        jobs = sorted(key for key in times.release if key[0] == task and key in times.complete)
+        return np.array([times.complete[key] - times.release[key] for key in jobs], np.int64)
 
     def percentile(self, q: float) -> Times:
         """The response in ns that q percent of the jobs of each task do not exceed, shape ``(n,)``.
@@ -150,23 +150,26 @@ class Execution(Tabular, Frozen):
         """
         workload = self.answer.workload
         found = path_in_ns(workload.path(path), Fraction(workload.tick_ns))
-        return path_of_log(workload, found, self.log, JobTimes(self.log))
+        return path_of_log(workload, found, self.log, self._times)
+
+    @cached_property
+    def _times(self) -> JobTimes:
+        return JobTimes(self.log, expectations(self.answer).facts)
 
     def replay(self) -> WorkloadRun:
         """Simulate the program with the releases of this run, under the same deployment.
 
         Timed jobs arrive and are released when they did here; the first arrival of a task without
-        offset is at 0. Its ends differ from those of the log by what the machine adds, for which
-        the platform may have latencies, unless that changes an order. Raises NotApplicable for ways
-        with a plan.
+        offset is at 0, where plans begin, too. Its ends differ from those of the log by what the
+        machine adds, for which the platform may have latencies, unless that changes an order.
+        Raises NotApplicable for instances of a GPU.
         """
-        of, workload = self.log.of("release"), self.workload
-        tick, names = Fraction(workload.tick_ns), self.log.name
-        columns = (of.task.tolist(), of.value.tolist(), of.time.tolist())
+        workload, times = self.workload, self._times
+        tick = Fraction(workload.tick_ns)
         rows: dict[str, list[tuple[int, int]]] = {name: [] for name in workload.names}
-        for task, arrival, woken in zip(*columns, strict=True):
-            if not workload[names[task]].after:
-                rows[names[task]].append((arrival, woken))
+        for key in sorted(times.release):
+            if not workload[key[0]].after:
+                rows[key[0]].append((times.release[key], times.woken[key]))
         starts = [
             row[0][0] - int(workload[name].offset * tick) for name, row in rows.items() if row
         ]

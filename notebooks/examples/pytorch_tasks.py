@@ -1,19 +1,22 @@
 """Tasks of a recipe with GPU work of PyTorch: threads, their cores and priorities, CUDA graphs.
 
-    python pytorch_tasks.py deploy 1000
+    python pytorch_tasks.py deploy 1000 [dry]
 
-It takes the place of the program in the folder of a recipe for streams or priority_streams, whose
-log ``gpusched kept deploy/answer.npz deploy/run.gslog`` compares with the answer. Threads of Python
-run one at a time: what they wait for each other belongs to the CPU times and the jitter of the
-answer.
+It takes the place of the program in the folder of a recipe: for streams and priority_streams, for
+mpcp and fmlp_plus with the lock of the runtime, and for pbs with its player.
+``gpusched kept deploy/answer.npz deploy/run.gslog`` compares the log with the answer. With
+``dry``, cores and priorities stay as they are. Threads of Python run one at a time: what they wait
+for each other belongs to the CPU times and the jitter of the answer.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
+import re
 import sys
-import threading
-import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,10 @@ import gpusched as gs
 
 LEAD = 500_000_000  # ns until the first release
 WARM_UP = 3
+LOCK = "/gpusched-0"
+ORDERS = {"mpcp": "priority", "fmlp_plus": "fifo"}
+STREAMS = ("streams", "priority_streams")
+PLAN = "schedule.json"  # of recipes with a plan
 
 
 class Work:
@@ -41,75 +48,165 @@ class Work:
         with torch.cuda.graph(self.graph, stream=self.stream), torch.no_grad():
             self.output = module(self.input)
 
-    def run(self) -> None:
-        """Enqueue a job in the stream of the task, not in the NULL stream, and wait for its end."""
+    def submit(self, job: gs.rt.Job) -> None:
+        """Enqueue a job in the stream of the task, not in the NULL stream."""
         with self.torch.cuda.stream(self.stream):
             self.input.copy_(self.frame, non_blocking=True)
             self.graph.replay()
             self.done.record(self.stream)
+
+    def ended(self, job: gs.rt.Job) -> bool:
+        """Look whether the job has ended."""
+        return bool(self.done.query())
+
+    def run(self, job: gs.rt.Job) -> None:
+        """Enqueue a job and wait for its end."""
+        self.submit(job)
         self.done.synchronize()
 
 
-class Events:
-    """Events of a thread for the log: instants, kinds, tasks, jobs and values."""
+class Program:
+    """The tasks of a recipe with their work, and its log."""
 
-    def __init__(self, row: int) -> None:
-        self.row = row
-        self.rows: list[tuple[int, str, int, int, int]] = []
+    def __init__(self, torch: Any, folder: str, dry: bool) -> None:
+        self.torch, self.folder, self.dry = torch, Path(folder), dry
+        self.recipe = gs.Recipe.load(folder)
+        workload = gs.WorkloadAnswer.load(self.folder / "answer.npz").workload
+        self.has_plan = PLAN in self.recipe.files
+        known = self.has_plan or self.recipe.way in (*STREAMS, *ORDERS)
+        if not known or any(task.after for task in workload):
+            raise SystemExit(
+                f"{self.recipe.label}: expected streams, priority_streams, a lock or a plan, and "
+                "periodic tasks"
+            )
+        self.workload = workload
+        self.places: dict[str, Any] = {place["task"]: place for place in self.recipe.tasks}
+        self.work = {
+            task.name: Work(torch, self.places[task.name]["stream_priority"])
+            for task in workload
+            if task.kernels
+        }
+        self.stop = bytearray(1)  # ends all waits of threads
 
-    def add(self, kind: str, job: int, value: int = 0) -> None:
-        self.rows.append((time.monotonic_ns(), kind, self.row, job, value))
+    def jobs(self, task: gs.Task, count: int) -> Iterator[gs.rt.Job]:
+        """The jobs of a task, in the calling thread with its core and priority."""
+        if not self.dry:
+            gs.rt.thread(self.places[task.name]["core"], self.places[task.name]["fifo"])
+        offset, period, deadline = (
+            int(ticks * self.workload.tick_ns)
+            for ticks in (task.offset, task.period, task.deadline)
+        )
+        return gs.rt.jobs(
+            task.name, period, first=self.first + offset, deadline=deadline, count=count,
+            log=self.log, stop=self.stop,
+        )  # fmt: skip
+
+    def run_job(self, job: gs.rt.Job, slot: gs.rt.Slot | None) -> None:
+        """Run a job without a plan, under the lock if the way has one."""
+        # CPU work before the GPU stands here
+        if work := self.work.get(job.task):
+            section = contextlib.nullcontext(False)
+            if slot is not None:
+                section = slot.section(job, stop=self.stop)
+            with section as owner_died, job.segment():
+                if owner_died:  # its last kernel may still run
+                    self.torch.cuda.synchronize()
+                work.run(job)
+        # and CPU work behind it here
+
+    def run_task(self, task: gs.Task, count: int, lock: gs.rt.Lock | None) -> None:
+        """Run the jobs of a task without a plan."""
+        with contextlib.ExitStack() as stack:
+            jobs, slot = self.jobs(task, count), None
+            if lock is not None and task.name in self.work:
+                place = self.places[task.name]
+                ceiling = 0 if self.dry else place["ceiling"]
+                slot = stack.enter_context(lock.join(place["urgency"], ceiling=ceiling))
+            for job in jobs:
+                self.run_job(job, slot)
+
+    def run_tasks(self, count: int) -> None:
+        """Run all tasks without a plan."""
+        self.open_log(self.workload.names)
+        lock = None
+        if self.recipe.way in ORDERS:
+            lock = gs.rt.Lock(LOCK, ORDERS[self.recipe.way], log=self.log)
+        try:
+            calls = [partial(self.run_task, task, count, lock) for task in self.workload]
+            self.run_threads(calls, lambda: None)
+        finally:
+            gs.rt.Lock.remove(LOCK)
+
+    def run_planned(self, task: gs.Task, count: int, player: gs.rt.Player) -> None:
+        """Run the CPU work of the jobs of a task under a plan."""
+        try:
+            for job in self.jobs(task, count):
+                # CPU work before the GPU stands here
+                if task.name in player.tasks:
+                    player.ready(task.name, job.number)
+                    if player.done(task.name, job.number) == "stopped":
+                        break
+                # and CPU work behind it here
+        except BaseException:
+            player.stop()
+            raise
+
+    def run_plan(self, cycles: int) -> None:
+        """Play the schedule in this thread; tasks with CPU work have threads of their own."""
+        schedule = gs.Schedule.load(self.folder / PLAN)
+        if not isinstance(schedule.tasks, gs.KernelTasks):
+            raise SystemExit(f"{self.recipe.label}: expected one kernel for each job")
+        planned = schedule.tasks.name
+        self.open_log((*planned, *(name for name in self.workload.names if name not in planned)))
+        player = gs.rt.Player(schedule, **self.dispatcher(), awake="200us", log=self.log)
+        calls = []
+        for task in self.workload:
+            has_thread = any(isinstance(part, gs.CPU) for part in task.segments)
+            if has_thread:
+                period = int(task.period * self.workload.tick_ns)
+                count = schedule.tasks.hyperperiod * schedule.tick // period * cycles
+                calls.append(partial(self.run_planned, task, count, player))
+            if work := self.work.get(task.name):
+                player.work(task.name, work.submit, work.ended, handshake=has_thread)
+        self.run_threads(calls, lambda: player.run(first=self.first, cycles=cycles))
+
+    def dispatcher(self) -> dict[str, int]:
+        """Core and priority of the thread that plays."""
+        text = (self.folder / "tasks.h").read_text("utf-8")
+        found = re.search(r"DISPATCHER_CPU = (\d+), DISPATCHER_FIFO = (\d+)", text)
+        if self.dry or found is None:
+            return {}
+        return {"cpu": int(found[1]), "fifo": int(found[2])}
+
+    def open_log(self, names: tuple[str, ...]) -> None:
+        """The log; the first release is soon after."""
+        self.log = gs.rt.Log(self.folder / "run.gslog", names, threads=len(names) + 2)
+        self.first = gs.rt.now() + LEAD
+
+    def run_threads(self, calls: list[Callable[[], None]], meanwhile: Callable[[], object]) -> None:
+        """A thread for each call; what fails in one ends all, and is raised here."""
+        with ThreadPoolExecutor(len(calls) + 1) as threads:
+            try:
+                found = [threads.submit(call) for call in calls]
+                meanwhile()
+                for done in as_completed(found):
+                    done.result()
+            except BaseException:
+                self.stop[0] = 1
+                raise
 
 
-def run_task(
-    task: gs.Task, place: Any, work: Work | None, events: Events, first: int, period: int, jobs: int
-) -> None:
-    """Run the jobs of a task in the calling thread."""
-    os.sched_setaffinity(0, {place["core"]})  # of this thread
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(place["fifo"]))
-    for job in range(jobs):
-        release = first + job * period
-        while (left := release - time.monotonic_ns()) > 0:
-            time.sleep(left / 1e9)
-        events.add("release", job, release)
-        used = time.thread_time_ns()
-        if work is not None:  # CPU work before the GPU stands here, and behind it that after it
-            events.add("submit", job)
-            work.run()
-            events.add("gpu_end", job)
-        events.add("cpu", job, time.thread_time_ns() - used)
-        events.add("complete", job)
-
-
-def main(folder: str, jobs: int) -> None:
-    """Run so many jobs of each task of the recipe in a folder, and write run.gslog there."""
+def main(folder: str, jobs: int, dry: bool = False) -> None:
+    """Run so many jobs of each task of the recipe in a folder (with a plan: hyperperiods), and
+    write run.gslog there."""
     import torch
 
-    recipe = gs.Recipe.load(folder)
-    workload = gs.WorkloadAnswer.load(Path(folder, "answer.npz")).workload
-    if recipe.way not in ("streams", "priority_streams") or any(task.after for task in workload):
-        raise SystemExit(f"{recipe.label}: expected streams or priority_streams, periodic tasks")
-    places = {place["task"]: place for place in recipe.tasks}
-    works = {
-        task.name: Work(torch, places[task.name]["stream_priority"])
-        for task in workload
-        if task.kernels
-    }
-    first = time.monotonic_ns() + LEAD
-    events = [Events(row) for row in range(len(workload))]
-    threads = []
-    for task, own in zip(workload, events, strict=True):
-        release = first + task.offset * workload.tick_ns
-        period = task.period * workload.tick_ns
-        given = (task, places[task.name], works.get(task.name), own, release, period, jobs)
-        threads.append(threading.Thread(target=run_task, args=given))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    columns = zip(*(row for own in events for row in own.rows), strict=True)
-    gs.io.RunLog(workload.names, *map(list, columns)).save(Path(folder, "run.gslog"))
+    program = Program(torch, folder, dry)
+    if program.has_plan:
+        program.run_plan(jobs)
+    else:
+        program.run_tasks(jobs)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3:] == ["dry"])

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,7 +31,7 @@ static void stored(int place);
 
 #include "minunit.h"
 
-#define PLACES 16
+#define PLACES 17
 #define LONG_NS 5000000000
 
 static char name[64];
@@ -89,6 +90,13 @@ static unsigned draw(unsigned *state, unsigned below)
     return (*state >> 8) % below;
 }
 
+/* Stops a wait after so many looks. */
+static int look(void *arg)
+{
+    int *looks = arg;
+    return --*looks < 0;
+}
+
 /* Takes and gives back the lock until it dies. */
 static void live(unsigned seed, bool place)
 {
@@ -102,12 +110,13 @@ static void live(unsigned seed, bool place)
             _exit(1);
         }
         int64_t until = draw(&seed, 4) == 0 ? gs_rt_now() + draw(&seed, 60000) : INT64_MAX;
-        int status = gs_rt_lock_acquire(lock, slot, NULL, draw(&seed, 8) == 0, until);
+        int spin = draw(&seed, 8) == 0, looks = draw(&seed, 4) == 0 ? (int)draw(&seed, 4) : INT_MAX;
+        int status = gs_rt_lock_acquire_or_stop(lock, slot, NULL, spin, until, look, &looks);
         if (status < 0) {
             facts->failed++;
             _exit(1);
         }
-        if (status != GS_RT_TIMEOUT) {
+        if (status != GS_RT_TIMEOUT && status != GS_RT_STOPPED) {
             int before = atomic_exchange(&facts->holder, getpid());
             if (status == GS_RT_OWNER_DIED) {
                 facts->told++;
@@ -410,6 +419,47 @@ static void other_namespace(void)
     gs_rt_lock_remove(name);
 }
 
+static struct {
+    gs_rt_lock_t *lock;
+    int holder, next;
+} stopping;
+
+/* Gives the lock to the one that waits, as behind a death, before it says that this one stops. */
+static int give_then_stop(void *arg)
+{
+    (void)arg;
+    int64_t asked;
+    shared_t *s = stopping.lock->shared;
+    MU_CHECK(request(s, stopping.next, &asked) == GS_RT_OK);
+    s->slots[stopping.holder].waits = 0;
+    hand_over(s, stopping.holder, true);
+    return 1;
+}
+
+/* A request that is stopped when the lock has just come: the next one gets it, and the news. */
+static void stopped(void)
+{
+    gs_rt_lock_remove(name);
+    gs_rt_lock_t *lock = stopping.lock = open_lock(GS_RT_ORDER_FIFO, 0);
+    int slot, looks = 2;
+    MU_CHECK(gs_rt_lock_join(lock, 1, 0, &stopping.holder) == GS_RT_OK);
+    MU_CHECK(gs_rt_lock_join(lock, 1, 0, &slot) == GS_RT_OK);
+    MU_CHECK(gs_rt_lock_join(lock, 1, 0, &stopping.next) == GS_RT_OK);
+    MU_CHECK(gs_rt_lock_acquire(lock, stopping.holder, NULL, 0, INT64_MAX) == GS_RT_OK);
+    MU_CHECK(gs_rt_lock_acquire_or_stop(lock, slot, NULL, 0, INT64_MAX, look, &looks) ==
+             GS_RT_STOPPED);
+    MU_CHECK(looks == -1);
+    MU_CHECK(gs_rt_lock_acquire_or_stop(lock, slot, NULL, 0, INT64_MAX, give_then_stop, NULL) ==
+             GS_RT_STOPPED);
+    const shared_t *s = lock->shared;
+    MU_CHECK(atomic_load(&s->owner) == stopping.next && s->slots[stopping.next].told == 1);
+    MU_CHECK(s->slots[slot].waits == 0);
+    MU_CHECK(gs_rt_lock_release(lock, stopping.next, NULL) == GS_RT_OK);
+    MU_CHECK(gs_rt_lock_acquire(lock, slot, NULL, 0, 0) == GS_RT_OK);
+    gs_rt_lock_close(lock);
+    gs_rt_lock_remove(name);
+}
+
 static void refusals(void)
 {
     gs_rt_lock_t *lock, *other;
@@ -574,6 +624,7 @@ int main(int count, char **arguments)
         order(GS_RT_ORDER_PRIORITY, 20);
     } else {
         refusals();
+        stopped();
         no_files();
         other_namespace();
         threads();

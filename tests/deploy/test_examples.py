@@ -9,6 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -159,6 +160,9 @@ class Event:
     def record(self, stream: Stream) -> None:
         self.stream = stream
 
+    def query(self) -> bool:
+        return time.monotonic_ns() >= self.stream.ends
+
     def synchronize(self) -> None:
         self.stream.synchronize()
 
@@ -226,33 +230,66 @@ def example(name: str) -> Any:
     return module
 
 
-def test_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import threading
-
+def test_pytorch_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)  # its import fails
-    module = example("pytorch_tasks")
-    way = "priority_streams"
-    recipe = gs.recipe(answer(way), cores=CORES)
-    recipe.save(tmp_path / "deploy")
+    gs.recipe(answer("streams"), cores=CORES).save(tmp_path / "deploy")
     with pytest.raises(ImportError):
-        module.main(str(tmp_path / "deploy"), 1)
+        example("pytorch_tasks").main(str(tmp_path / "deploy"), 1)
+
+
+def with_torch(monkeypatch: pytest.MonkeyPatch) -> list[Stream]:
+    """The streams of a PyTorch that is not installed."""
     streams: list[Stream] = []
     monkeypatch.setitem(sys.modules, "torch", fake_torch(streams, threading.local()))
-    seen: list[tuple[int, int]] = []
-    monkeypatch.setattr(
-        os, "sched_setscheduler", lambda _, policy, given: seen.append((policy, given[0]))
-    )
-    module.main(str(tmp_path / "deploy"), 2)
+    return streams
+
+
+@pytest.mark.parametrize("way", ["priority_streams", "mpcp", "fmlp_plus", "pbs"])
+def test_pytorch(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = gs.recipe(answer(way), cores=CORES)
+    recipe.save(tmp_path / "deploy")
+    streams = with_torch(monkeypatch)
+    example("pytorch_tasks").main(str(tmp_path / "deploy"), 2, dry=True)
     found = kept(way, tmp_path / "deploy", LOOSE)
-    assert found.kept and found.jobs.tolist() == [2, 2, 2], found
-    assert found.response.min() >= 4 * MS
+    assert found.kept, found
+    planned = way == "pbs"
+    counts = dict(zip(found.name, found.jobs.tolist(), strict=True))
+    assert counts == {"camera": 4 if planned else 2, "map": 2, "plan": 2}
+    assert [one.count for one in streams] == [counts[row["task"]] for row in recipe.tasks]
     assert [one.priority for one in streams] == [row["stream_priority"] for row in recipe.tasks]
-    assert [one.count for one in streams] == [2, 2, 2]
-    fifo = sorted(row["fifo"] for row in recipe.tasks)
-    assert sorted(priority for _, priority in seen) == fifo
-    gs.recipe(answer("mpcp"), cores=CORES).save(tmp_path / "other")
-    with pytest.raises(SystemExit, match=r"mpcp .*: expected streams or priority_streams"):
-        module.main(str(tmp_path / "other"), 1)
+    assert found.response.min() >= 4 * MS
+    log = gs.io.read_run_log(tmp_path / "deploy" / "run.gslog")
+    held = len(log.of("acquire"))
+    assert held == (6 if way in ("mpcp", "fmlp_plus") else 0) == len(log.of("release_lock"))
+    assert len(log.of("gpu_end")) == sum(counts.values())
+
+
+def test_pytorch_sets_priorities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = gs.recipe(answer("streams"), cores=CORES)
+    recipe.save(tmp_path / "deploy")
+    with_torch(monkeypatch)
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(gs.rt, "thread", lambda cpu, fifo: seen.append((fifo, cpu)))
+    example("pytorch_tasks").main(str(tmp_path / "deploy"), 1)
+    assert sorted(seen) == sorted((row["fifo"], row["core"]) for row in recipe.tasks)
+
+
+def test_pytorch_ends_when_a_task_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_torch(monkeypatch)
+    module = example("pytorch_tasks")
+    for way in ("mpcp", "pbs"):
+        gs.recipe(answer(way), cores=CORES).save(tmp_path / way)
+        program = module.Program(sys.modules["torch"], str(tmp_path / way), True)
+        monkeypatch.setattr(program.work["plan"].done, "record", lambda stream: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            (program.run_plan if way == "pbs" else program.run_tasks)(10**6)
+
+
+def test_pytorch_refuses_other_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_torch(monkeypatch)
+    gs.recipe(answer("gpu_server"), cores=CORES).save(tmp_path / "other")
+    with pytest.raises(SystemExit, match=r"gpu_server.*: expected streams, priority_streams"):
+        example("pytorch_tasks").main(str(tmp_path / "other"), 1)
 
 
 def test_the_recipe_and_the_guide_lead_to_the_examples() -> None:

@@ -67,8 +67,8 @@ LOOPS = {
 }
 # Wait for a device: test_cuda_play.py and test_cuda.py interrupt them.
 DEVICE = {f"cuda.{name}" for name in ("measure", "partition_times", "play", "probe")}
-# Runs in real time: rt/test_execute.py stops it.
-REAL = {"rt.execute"}
+# Wait for instants: rt/test_execute.py and rt/test_python_programs.py stop them.
+REAL = {"rt.execute", "rt.jobs"}
 # Take time in proportion to a file or to a few arrays; loops of Python or calls of milliseconds.
 SHORT = {
     *("analysis.cpu_only", "analysis.path_bounds", "analysis.schedulability"),
@@ -78,7 +78,10 @@ SHORT = {
     *(f"io.{name}" for name in ("occupancy_agreement", "read_examiner", "read_examiner_config")),
     *(f"io.{name}" for name in ("read_job_set", "read_run_log")),
     *(f"io.{name}" for name in ("read_scenarios", "read_schedcat")),
-    *(f"rt.{name}" for name in ("cflags", "get_include", "get_library_dir", "libs")),
+    *(
+        f"rt.{name}"
+        for name in ("cflags", "get_include", "get_library_dir", "libs", "now", "thread")
+    ),
     *(f"io.{name}" for name in ("write_examiner", "write_job_set")),
     *(f"profiles.{name}" for name in ("amdahl", "benchmarks", "plateau", "table", "waves")),
     *("deployable", "generate.rngs", "kept", "recipe", "simulate.block_times", "ways.as_way"),

@@ -436,3 +436,27 @@ def test_a_job_that_is_shorter_than_its_least_time() -> None:
         broken = gs.kept(answer, made.log())
         assert faults(broken) == found, broken
         assert gs.kept(answer, made.log(), tolerance=1).kept
+
+
+@pytest.mark.parametrize("shaken", [False, True])
+@pytest.mark.parametrize("late", [0, 1])
+def test_responses_count_from_the_start_of_a_period(shaken: bool, late: int) -> None:
+    """A player logs the release of the GPU work of a task without handshake; the thread of another
+    task logs the arrival. The bound is that of the whole job."""
+    tasks = gs.KernelTasks([10], wcet=[2], offset=[3], name=["a"])
+    plan = gs.Schedule([4], [6], [1], tasks).with_tick("ms")
+    ms, made = 10**6, Events(("a",))
+    released = 0 if shaken else 3 * ms
+    made.add(released, "release", 0, 0, released)
+    if shaken:
+        made.add(3 * ms, "ready", 0, 0)
+    made.add(4 * ms, "frame", FRAMES, 0, 4 * ms)
+    made.add(4 * ms, "submit", 0, 0)
+    made.add((6 + late) * ms, "gpu_end", 0, 0)
+    made.add((6 + late) * ms, "complete", 0, 0)
+    made.add((6 + late) * ms, "frame_done", FRAMES, 0, 6 * ms)
+    found = gs.kept(plan, made.log())
+    assert found.bound.tolist() == [6 * ms]
+    assert found.response.tolist() == [(6 + late) * ms]
+    assert ("response" in {finding.rule for finding in found.exceeded}) == bool(late)
+    assert found.kept == (not late)
