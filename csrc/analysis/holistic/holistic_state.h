@@ -75,8 +75,9 @@ typedef struct {
     /* One stream: sections, by the time of their operations. Time slices: slices with their
      * switches. */
     gs_analysis_holistic_list_t turn;
-    int64_t turns; /* of a job */
-    int64_t alone; /* time of the kernels of a job, alone on all SMs */
+    int64_t turns;       /* of a job */
+    int64_t switch_cost; /* of a turn; 0 for a single context */
+    int64_t alone;       /* time of the kernels of a job, alone on all SMs */
     /* Streams. */
     gs_analysis_holistic_load_t load[GS_ANALYSIS_HOLISTIC_WEIGHTS];
     gs_analysis_holistic_list_t hold; /* per section: last blocks of all kernels, the last one only
@@ -147,11 +148,10 @@ struct gs_analysis_holistic_test {
     gs_analysis_holistic_item_t *item; /* owned: of all lists */
     int64_t *response;                 /* owned: bounds so far */
     int64_t *window;                   /* owned: of one job, in the last round */
-    int64_t *ready;      /* owned, scratch: per more urgent task, its jobs in the ready
-                            intervals of a job; LIMIT: not known */
-    int64_t *spinning;   /* owned, scratch: per more urgent task, G_h */
-    int64_t switch_cost; /* time slices; 0 for a single context */
-    bool graph;          /* sections of some task may have several operations */
+    int64_t *ready;    /* owned, scratch: per more urgent task, its jobs in the ready
+                          intervals of a job; LIMIT: not known */
+    int64_t *spinning; /* owned, scratch: per more urgent task, G_h */
+    bool graph;        /* sections of some task may have several operations */
     gs_analysis_holistic_groups_t *groups; /* NULL: no task is released by others */
     /* Streams. */
     int weights;                                 /* that are tried */
@@ -247,7 +247,14 @@ static inline int64_t gs_analysis_holistic_limited(const gs_analysis_holistic_t 
 int64_t gs_analysis_holistic_largest(const gs_analysis_holistic_list_t *list, int64_t n,
                                      int64_t most);
 
-/* The share of k in the waiting of i: GS_ANALYSIS_HOLISTIC_ALL, ... */
+/* Whether i and k are in different GPU instances, so that they share CPUs and DLAs alone. */
+static inline bool gs_analysis_holistic_is_elsewhere(const gs_analysis_holistic_t *self, int64_t i,
+                                                     int64_t k)
+{
+    return self->options->instances && self->programs->part[i] != self->programs->part[k];
+}
+
+/* The share of k in the waiting of i, by their cores: GS_ANALYSIS_HOLISTIC_ALL, ... */
 static inline int gs_analysis_holistic_share(const gs_analysis_holistic_t *self, int64_t i,
                                              int64_t k)
 {
@@ -286,7 +293,8 @@ static inline bool gs_analysis_holistic_is_mate(const gs_analysis_holistic_t *se
                                                 int64_t k)
 {
     return k != i && self->task[k].kernels > 0 &&
-           self->programs->channel[k] == self->programs->channel[i];
+           self->programs->channel[k] == self->programs->channel[i] &&
+           !gs_analysis_holistic_is_elsewhere(self, i, k);
 }
 
 /* program_facts.c */
