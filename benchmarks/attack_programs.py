@@ -565,6 +565,28 @@ def open_sections(rng: Random) -> Case:
     return gs.Workload(tasks), platform(rng, cpus, 1, **more)
 
 
+def shared_instances(rng: Random) -> Case:
+    """Tasks on a GPU with instances that share few CPUs with each other and with CPU work alone."""
+    tasks = []
+    for i in range(rng.randint(2, 5)):
+        period = rng.choice((60, 80, 120, 160))
+        segments: list[gs.Segment] = []
+        for _ in range(rng.randint(1, 2)):
+            segments.append(gs.CPU(rng.randint(1, 8)))
+            if rng.random() < 0.5:
+                segments.append(gs.CopyIn(rng.randint(1, 5)))
+            if i == 0 or rng.random() < 0.8:
+                blocks = rng.choice((1, 4, 14, 28))
+                segments.append(gs.Kernel(rng.randint(1, 8), blocks=blocks, threads=1024, regs=32))
+            if rng.random() < 0.4:
+                segments.append(gs.CopyOut(rng.randint(1, 4)))
+        if rng.random() < 0.5:
+            segments.append(gs.CPU(rng.randint(1, 6)))
+        tasks.append(gs.Task(f"t{i}", period, segments, deadline=rng.randint(30, period)))
+    p = gs.Platform("A30", cpus=rng.choice((1, 1, 1, 2)), slowdown=None)
+    return placed(rng, tasks, p.cpus), p
+
+
 def copying_clients(rng: Random) -> Case:
     """Tasks that only copy, in processes of kernels or of their own; few channels, much room."""
     named = rng.random() < 0.7
@@ -673,12 +695,12 @@ KINDS: Mapping[str, Callable[[Random], Case]] = {
         copies_around, engine_overload, long_copy, camera_recorder, many_copies, batch_copies,
         switches, profile_share, tight_lock, coarse_ticks, fine_ticks, cpu_partition, cpu_between,
         many_kernels, long_kernel_copy, early_end, block_time, late_many, general, costs, instances,
-        networks, copying_clients, whole_programs, thread_waits, open_sections,
+        networks, copying_clients, whole_programs, thread_waits, open_sections, shared_instances,
     )
 }  # fmt: skip
 """Kinds by name: rows 1 to 23 of the list of programs with wrong verdicts, in its order, all facts
 at once, jobs of many kernels, tasks that only copy, whole programs for the holistic test, these
-with waits and DLAs, and sections of contexts with copies."""
+with waits and DLAs, sections of contexts with copies, and instances that share CPUs."""
 
 
 def attack_program(kind: str, index: int) -> Case:

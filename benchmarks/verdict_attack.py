@@ -48,6 +48,7 @@ from machine import describe
 import gpusched as gs
 from gpusched.comparison.delayed_programs import delayed_programs
 from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_models import INSIDE
 from gpusched.comparison.verdicts.premises import cpu_side
 from gpusched.ways import WAYS
 
@@ -68,11 +69,12 @@ PARTS = {"green_contexts": "green_contexts", "mps_static": "mps_partitions"}
 APART = ("mpcp", "fmlp_plus", "gpu_server", "srm", "edf_serial", "priority_streams", "streams")
 """Ways in whose runs kernels may well run one at a time."""
 MORE = {
+    "mig": (gs.ways.Mig(within="one_stream"), gs.ways.Mig(within="priority_streams")),
     "time_slices": (
         gs.ways.TimeSlices(mode="busy"),
         gs.ways.TimeSlices(ring="cyclic"),
         gs.ways.TimeSlices(mode="busy", ring="cyclic"),
-    )
+    ),
 }
 """Forms of ways that `gs.compare` has no row for unless they are asked for."""
 WITH_CORES = ("gcaps", "mpcp", "fmlp_plus", "gpu_server", "time_slices")  # tests that choose cores
@@ -276,8 +278,10 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
     if way == "mig":
         if detail is None or not detail.parts:
             return None
-        if detail.within not in ("streams", "priority_streams"):
+        if detail.within not in INSIDE:
             return None
+        if detail.core:
+            options["cores"] = list(detail.core)
         profiles = [part.instance.profile.name for part in detail.parts]
         place = {i: k for k, part in enumerate(detail.parts) for i in part.tasks}
         options["within"] = detail.within

@@ -207,8 +207,9 @@ def holistic(
     regs: _In, smem: _In, waits: _In, rule: int, launches: _In, busy: bool, latency: int,
     launch_cpu: int, graph_launch_cpu: int, kernel_gap: int, wake_latency: int, timeslice: int,
     context_switch: int, update_cost: int, stall: bool, sms: int, sm_threads: int,
-    limits: _In | None, parts: int, part_sms: _In | None, channel_ended: bool, whole_ticks: bool,
-    before_begin: _In | None, before: _In | None, best: _In | None, windows: bool, stop: _Stop
+    limits: _In | None, parts: int, part_sms: _In | None, instances: bool, assumed: _In | None,
+    channel_ended: bool, whole_ticks: bool, before_begin: _In | None, before: _In | None,
+    best: _In | None, windows: bool, stop: _Stop
 ) -> tuple[_Ints, _Ints, _Ints, _Ints | None]: ...
 
 # py_host_tests.c

@@ -15,6 +15,7 @@ enum { GS_PROGRAMS_CPU = 0, GS_PROGRAMS_COPY = 1, GS_PROGRAMS_KERNEL = 2, GS_PRO
 /* Copy engines: one for both directions, or one for each; from number 2 on DLAs, whose work is like
  * copies by an engine of its own. */
 #define GS_PROGRAMS_ENGINES 6
+#define GS_PROGRAMS_FIRST_DLA 2
 
 typedef struct {
     int64_t n;

@@ -6,7 +6,8 @@
  * searched in Python (gpusched/comparison/instances), as the derivation of a set's model from the
  * workload is; the tests of the sets are the core's. */
 static const char *const WAY[] = {
-    "streams", "priority_streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus", NULL};
+    "streams", "priority_streams", "one_stream", "mps", "edf_serial", "edf_parallel", "pbs",
+    "mpcp",    "fmlp_plus",        NULL};
 static const char *const GAPS[] = {"refuse", "occupy", NULL};
 static const gs_method_option_t TEST_OPTIONS[] = {
     {"way", "choice", WAY, "streams",

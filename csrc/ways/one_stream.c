@@ -7,7 +7,7 @@ static const char *const WITHOUT[] = {
     "rule",         "launches",   "launch_cpu", "graph_launch_cpu", "kernel_gap",
     "wake_latency", "mode",       "latency",    "timeslice",        "context_switch",
     "part_sms",     "part_limit", "queues",     "channel_release",  "after",
-    "best",         "windows",    NULL};
+    "best",         "windows",    "instances",  "assumed",          NULL};
 
 const gs_ways_way_t gs_ways_one_stream = {
     .name = "one_stream",

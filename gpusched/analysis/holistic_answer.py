@@ -72,7 +72,8 @@ class HolisticBound(Answer):
         The programs.
     rule, launches, mode, sharing
         The rule of the GPU; how operations are launched ("mixed" if not all tasks do it alike);
-        the use of the core meanwhile; and the queues of parts of the GPU, "" without parts.
+        the use of the core meanwhile; and the queues of parts of the GPU, "" without parts, or
+        "instances".
     bound
         Response-time bounds in ticks, counted from the arrivals, of tasks that others release from
         the releases; -1 without one: int64 ``(n,)`` or ``(N, n)``.

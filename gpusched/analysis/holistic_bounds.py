@@ -62,6 +62,8 @@ def holistic(
     part_sms: npt.ArrayLike | None = None,
     part_limit: npt.ArrayLike | None = None,
     queues: Literal["own", "shared", "own_blocks"] = "own",
+    instances: bool = False,
+    assumed: npt.ArrayLike | None = None,
     channel_release: Literal["dispatched", "ended"] = "dispatched",
     after: Sequence[Any] | None = None,
     best: npt.ArrayLike = 0,
@@ -134,6 +136,14 @@ def holistic(
         With ``part_sms``: "own": parts have queues and channels of their own. "own_blocks": they
         share channels, but not the queues of blocks. "shared": a kernel that does not fit its part
         keeps kernels of all other parts waiting.
+    instances
+        Whether parts are GPU instances (MIG), which share CPUs alone: each has copy engines of its
+        own, and one stream, or a ring of slices, or with streams and ``part_sms`` its SMs, queues
+        and channels. Work on DLAs is in none; in one stream there can be none. Neither for
+        "edf_serial" and "gcaps" nor with ``after``.
+    assumed
+        Responses of tasks for which no bound is looked for, -1 for the others. Bounds hold if these
+        do, such as deadlines of tasks that another test shows to be kept.
     channel_release
         With streams that share a channel: whether a kernel may join its queue once all blocks of
         the kernels before it in the channel have started ("dispatched"), or have ended ("ended").
@@ -185,6 +195,11 @@ def holistic(
     _refuse_costs(rule, timeslice, context_switch, update_cost, flag(stall, "stall"))
     limits, per_sm, count = _device(tasks, gpu, threads, sms) if streams else (None, 1, 1)
     sharing, parts = _parts(part_sms, part_limit, queues, count)
+    if flag(instances, "instances") and sharing != ("own" if streams else ""):
+        raise ValueError(
+            "instances: got it without part_sms, or with part_limit or queues, expected it with "
+            "streams and part_sms, or with another rule"
+        )
     columns = tasks._arrays()
     stack = {name: column if tasks.is_stack else column[None] for name, column in columns.items()}
     before_begin, before = (None, None) if after is None else _links(after, tasks)
@@ -207,11 +222,13 @@ def holistic(
         limits=limits,
         parts=_PARTS.index(sharing),
         part_sms=parts,
+        instances=instances,
+        assumed=None if assumed is None else _per_task(assumed, "assumed", tasks.n),
         channel_ended=channel_release == "ended",
         whole_ticks=False,
         before_begin=before_begin,
         before=before,
-        best=None if after is None else spread(int_array(best, "best"), (tasks.n,)),
+        best=None if after is None else _per_task(best, "best", tasks.n),
         windows=flag(windows, "windows"),
         stop=stop,
     )
@@ -228,7 +245,7 @@ def holistic(
         bound=frozen(bound if tasks.is_stack else bound[0]),
         jobs=frozen(jobs if tasks.is_stack else jobs[0]),
         terms=frozen(terms if tasks.is_stack else terms[0]),
-        sharing=sharing,
+        sharing="instances" if instances else sharing,
         seconds=perf_counter() - began,
         **released,
     )
@@ -245,6 +262,14 @@ def _forms(launches: Any, n: int) -> list[str]:
     for i, form in enumerate(forms):
         one_of(form, _LAUNCHES, f"launches[{i}]")
     return forms
+
+
+def _per_task(values: npt.ArrayLike, name: str, n: int) -> Int64Array:
+    """Numbers of the tasks, one for all or one each."""
+    array = int_array(values, name)
+    if array.shape not in ((), (1,), (n,)):
+        raise ValueError(f"{name}: got shape {array.shape}, expected one number per task ({n})")
+    return spread(array, (n,))
 
 
 def _links(after: Sequence[Any], tasks: Programs) -> tuple[Int64Array, Int64Array]:

@@ -22,6 +22,7 @@ from gpusched._support.budget import (
     spent,
     within_seconds,
 )
+from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.placed_tests import run_test
@@ -31,8 +32,13 @@ from gpusched.comparison.core_choice import CoreChoice, with_cores
 from gpusched.comparison.delayed_programs import delayed_programs
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
-from gpusched.comparison.instances.allocation_search import allocated, inner_way
+from gpusched.comparison.instances.allocation_search import (
+    allocated,
+    allocated_on_shared_cpus,
+    inner_way,
+)
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.instances.shared_cpus import SharedCpus
 from gpusched.comparison.kernels_by_time import (
     AS_GIVEN,
     FILLS,
@@ -64,7 +70,12 @@ from gpusched.comparison.verdicts.premises import (
     shares_condition,
 )
 from gpusched.comparison.verdicts.readings import under_all_readings
-from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, takes_options, whole_program
+from gpusched.comparison.whole_programs import (
+    WHOLE_PROGRAMS,
+    Beside,
+    takes_options,
+    whole_program,
+)
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batch_rows import rows_of
 from gpusched.model.batches import MAX_TASKS
@@ -131,6 +142,7 @@ class Request:
     memory: int | None = None  # most bytes of a table of batches
     own: bool = True  # False: only the holistic test is asked of a way that has another one
     whole: bool = True  # False: only the other test is asked of a way that has the holistic one
+    beside: Beside | None = None  # CPU work of tasks of other GPU instances, which is counted
     reasons: bool = True  # False: only whether the test accepts is asked, not why it does not
 
 
@@ -396,7 +408,8 @@ def _tested(
         except NotApplicable as error:
             refused = error
     settled = answer is not None and (answer.accepted or answer.impossible)
-    asks_whole = shared_cpus and (request.whole or way.name not in _TESTS) and not settled
+    counts_cpus = shared_cpus or request.beside is not None
+    asks_whole = counts_cpus and (request.whole or way.name not in _TESTS) and not settled
     if asks_whole and way.name in WHOLE_PROGRAMS:
         try:
             whole = _whole_answer(models, way, request, shapes)
@@ -432,7 +445,7 @@ def _whole_answer(
 
     def test(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         kept = None if request.allocation is None else request.allocation.core
-        found = whole_program(models, way, kept, request.stop)
+        found = whole_program(models, way, kept, request.stop, request.beside)
         answer, view = found.answer, found.view
         return Found(answer, view, bool(answer.accepted), found.said, found.slower)
 
@@ -913,6 +926,41 @@ def instances_for(
     """GPU instances for the tasks, which share one in the way ``within``."""
     models = models.refined("mig", test=True, within=within.name)
     inner = options_of(within)
+    if within.name == "mps" and models.platform.mps:
+        raise ValueError(
+            f"mps: got {shown(dict(models.platform.mps))}, expected no shares of clients; they are "
+            "those of a whole GPU"
+        )
+
+    found: MigAllocation | None = None
+    refused: ValueError | None = None
+    if within.name in _TESTS or within.family == "lock":
+        try:
+            found = _on_own_cpus(models, request, within, report)
+        except ValueError as error:
+            refused = error
+    settled = found is not None and (found.accepted or found.rejected)
+    joint = None
+    if not settled and within.name in WHOLE_PROGRAMS and takes_options(within, inner):
+        tested = 0 if found is None else found.tested
+        try:
+            joint = _on_shared_cpus(models, request, within, report, tested)
+        except ValueError as error:
+            refused = refused or error
+    if joint is not None:
+        tested = joint.tested + (0 if found is None else found.tested)
+        found = replace(joint if found is None or joint.accepted else found, tested=tested)
+    if found is None:
+        assert refused is not None
+        raise refused
+    return found
+
+
+def _on_own_cpus(
+    models: DerivedModels, request: Request, within: Way, report: Callable[[int], object]
+) -> MigAllocation:
+    """GPU instances by a test of the GPU alone, for tasks whose CPU work no others delay."""
+    inner = options_of(within)
 
     def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
         asked = Request(inner, request.gaps, request.budget, request.stop, memory=request.memory)
@@ -931,6 +979,36 @@ def instances_for(
         if found.parts:
             return found
     return allocated(models, within, inner, test, *limits)
+
+
+def _on_shared_cpus(
+    models: DerivedModels,
+    request: Request,
+    within: Way,
+    report: Callable[[int], object],
+    tested: int,
+) -> MigAllocation | None:
+    """GPU instances by the holistic test, which counts the CPU work of all tasks.
+
+    None if the budget, of which so many sets were ``tested``, is used up. Raises ValueError where
+    the test cannot express the workload, or tasks without GPU segments may be late.
+    """
+    inner, limits = options_of(within), as_budget(request.budget)
+    if limits.states is not None:
+        if limits.states <= tested:
+            return None
+        limits = replace(limits, states=limits.states - tested)
+    shared = SharedCpus.of(models, request.stop)
+
+    def test(workload: Workload, platform: Platform, beside: Beside) -> WorkloadAnswer:
+        asked = Request(inner, request.gaps, request.budget, request.stop, own=False, beside=beside)
+        models = DerivedModels.settled(workload, platform)
+        return analyzed(models, within, asked, shared_cpus=False)
+
+    def counted(done: int) -> object:
+        return report(tested + done)
+
+    return allocated_on_shared_cpus(shared, within, inner, test, limits, request.stop, counted)
 
 
 _TESTS: dict[str, Test] = {

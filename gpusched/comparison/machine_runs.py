@@ -360,6 +360,8 @@ def chosen_cores(models: DerivedModels, way: str, answer: WorkloadAnswer | None)
     if models.has_cores():
         return [task.core or 0 for task in models.workload]
     detail = None if answer is None else answer.detail
+    if isinstance(detail, MigAllocation) and detail.core:
+        return list(detail.core)
     apart = cpu_side(models).core
     if apart and not (answer is not None and answer.accepted) and not as_way(way).placed:
         return [apart.get(name, 0) for name in names]

@@ -173,6 +173,16 @@ class FieldValues:
             )
         return found
 
+    def cores(self, name: str, tasks: int) -> tuple[int, ...]:
+        """A core for each task, or none; none in files that do not have it."""
+        items = self._items(name, int) if name in self._left else ()
+        found = tuple(integer64(item, name) for item in items)
+        if found and (len(found) != tasks or min(found) < 0):
+            raise ValueError(
+                f"{name}: got {shown(found)}, expected no core, or one for each of {tasks} tasks"
+            )
+        return found
+
     def dicts(self, name: str) -> tuple[dict[str, Any], ...]:
         """A tuple of the values of several objects."""
         return tuple(self._items(name, dict))

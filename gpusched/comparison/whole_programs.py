@@ -25,7 +25,7 @@ from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import CPU, Sync
 from gpusched.ways.way import Way
 
-__all__ = ["WHOLE_PROGRAMS", "WholeProgram", "takes_options", "whole_program"]
+__all__ = ["WHOLE_PROGRAMS", "Beside", "WholeProgram", "takes_options", "whole_program"]
 
 _MOST_ASSIGNMENTS = 200
 """Number of assignments of tasks to cores up to which all are tried."""
@@ -42,6 +42,15 @@ class WholeProgram:
     view: View[Programs]
     said: tuple[str, ...]
     slower: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """CPU work of tasks, some of which share their cores with those of a test, and responses that
+    it may count on, int64 ``(n,)``; no tasks if none has CPU work."""
+
+    tasks: Programs | None
+    response: Int64Array
 
 
 @dataclass(frozen=True)
@@ -191,12 +200,16 @@ def takes_options(way: Way, options: Iterable[str]) -> bool:
 
 
 def whole_program(
-    models: DerivedModels, way: Way, core: Int64Array | None, stop: Any
+    models: DerivedModels,
+    way: Way,
+    core: Int64Array | None,
+    stop: Any,
+    beside: Beside | None = None,
 ) -> WholeProgram:
     """The answer of the holistic test for a way.
 
     Without ``core``, tasks that have none get those of worst fit, or the first ones that the test
-    accepts.
+    accepts. ``beside``: tasks of other GPU instances, too; those of the workload are left out.
     """
     case = WHOLE_PROGRAMS[way.name](models, way)
     platform = models.platform
@@ -220,10 +233,33 @@ def whole_program(
         tasks = tasks.with_placement(core=core)
         at = dict(zip(tasks.name, core.tolist(), strict=True))
         said = (*said, f"each task has a core: {by_core(at)}", sentence)
-    answer = tested(tasks)
+    answer = tested(tasks) if beside is None else _tested_beside(tasks, beside, arguments, stop)
     if way.name == "edf_serial" and answer.accepted:
         said = (*said, _keys(models, answer))
     return WholeProgram(answer, View(tasks, view.assumptions), said, case.slower)
+
+
+def _tested_beside(
+    tasks: Programs, beside: Beside, arguments: Mapping[str, Any], stop: Any
+) -> HolisticBound:
+    """The answer for tasks whose cores others have CPU work on, too."""
+    known = () if beside.tasks is None else beside.tasks.name
+    others = [i for i, name in enumerate(known) if name not in tasks.name]
+    if beside.tasks is None or not others:
+        return analysis.holistic(tasks, **arguments, stop=stop)
+    more = dict(arguments)
+    more["launches"] = [*arguments["launches"], *["sync"] * len(others)]  # they launch nothing
+    more["assumed"] = [*[-1] * tasks.n, *beside.response[others].tolist()]
+    found = analysis.holistic(tasks + beside.tasks.select(others), **more, stop=stop)
+    n, forms = tasks.n, set(arguments["launches"])
+    return replace(
+        found,
+        tasks=tasks,
+        launches=forms.pop() if len(forms) == 1 else "mixed",
+        bound=found.bound[:n],
+        jobs=found.jobs[:n],
+        terms=found.terms[:n],
+    )
 
 
 def _keys(models: DerivedModels, answer: HolisticBound) -> str:

@@ -79,8 +79,11 @@ def bounds(
     waiting: str = "suspend",
     whole_ticks: bool = True,
     ended: bool = False,
+    instances: bool = False,
+    assumed: Any = (),
 ) -> list[int | None]:
     """The bounds of the core, None without one."""
+    known = [-1 if one is None else one for one in assumed] or [-1] * len(tasks)
     rule, parts = WAYS[way]
     sms = machine.limits if parts == "limits" else machine.parts
     found, _, terms, _ = _core.holistic(
@@ -102,6 +105,8 @@ def bounds(
         limits=None,
         parts=PARTS.index(parts),
         part_sms=np.array(sms, np.int64) if parts else None,
+        instances=instances,
+        assumed=np.array(known, np.int64) if assumed else None,
         channel_ended=ended,
         whole_ticks=whole_ticks,
         before_begin=None,
@@ -147,7 +152,9 @@ def test_the_bounds_of_a_case(case: Any) -> None:
             assert bound is None or bound >= response
 
 
-def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Task]]:
+def random_system(
+    random: Random, way: str, *, instances: bool = False
+) -> tuple[twin.Machine, list[twin.Task]]:
     sms, threads = random.randint(1 + (WAYS[way][1] != ""), 3), random.choice((2, 3, 4, 8))
     parts: tuple[int, ...] = ()
     limits: tuple[int, ...] = ()
@@ -183,7 +190,8 @@ def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Tas
             if kind < 0.35:
                 segments.append(twin.Cpu(random.randint(1, 5)))
             elif kind < 0.55:
-                segments.append(twin.Copy(random.randint(1, 5), random.choice((0, 0, 1, 1, 2, 5))))
+                engines = (0, 0, 1, 1, 2, 5)[: 4 if instances and way == "one_stream" else 6]
+                segments.append(twin.Copy(random.randint(1, 5), random.choice(engines)))
             else:
                 shape = (random.randint(1, 5), random.randint(1, threads), random.randint(1, 6))
                 segments.append(twin.Kernel(*shape))
@@ -200,7 +208,7 @@ def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Tas
                 priority=ranks[i],
                 level=random.randrange(levels),
                 channel=i % channels,
-                part=random.randint(0, 1) if parts or limits else 0,
+                part=random.randint(0, 1) if parts or limits or instances else 0,
                 launches=random.choice(forms),
             )
         )
@@ -246,6 +254,77 @@ def test_the_twin_has_the_same_bounds(way: str) -> None:
         else:
             assert found == expected, seed
     assert bounded > (20 if way == "edf_serial" else 200)
+
+
+@pytest.mark.parametrize("way", ["one_stream", "own_parts", "time_slices"])
+def test_the_twin_has_the_same_bounds_in_instances(way: str) -> None:
+    """With CPUs that tasks of both instances share, and responses that are assumed."""
+    bounded = more = 0
+    for seed in range(150):
+        random = Random(f"instances {way} {seed}")
+        machine, tasks = random_system(random, way, instances=True)
+        launches = random.choice(("graph", "sync", "async"))
+        waiting = random.choice(("suspend", "spin"))
+        options: Any = (launches, waiting, random.random() < 0.5)
+        assumed = [task.deadline if random.random() < 0.2 else None for task in tasks]
+        both: dict[str, Any] = {"instances": True, "assumed": assumed}
+        expected = twin.bounds(way, machine, tasks, *options, **both)
+        found = bounds(way, machine, tasks, *options, **both)
+        bounded += sum(bound is not None for bound in found)
+        if waiting == "spin" and way == "own_parts":  # less urgent blocks count in full
+            pairs = zip(found, expected, strict=True)
+            assert all(f is None or (e is not None and f >= e) for f, e in pairs), seed
+            continue
+        assert found == expected, seed
+        # On cores of its own an instance is a GPU by itself; shared ones can only delay.
+        apart = [replace(task, core=task.core + 3 * task.part) for task in tasks]
+        alone = bounds(way, machine, apart, *options, **both)
+        for one, bound in zip(alone, found, strict=True):
+            assert bound is None or (one is not None and one <= bound), seed
+        more += alone != found
+    assert bounded > 200 and more > 30
+
+
+def test_cpus_are_all_that_instances_share() -> None:
+    """By hand: two tasks on one core, in an instance each, with a copy engine each.
+
+    a is the more urgent one: alone it takes 3 + 2 + 4 = 9. b waits for its core, before its copy,
+    for the one job of a that can be in its 5 ticks there, and behind its kernel for no second one:
+    5 + 6 + 7 + 2 + 3 = 23, a kernel and a copy of a being no part of it. In one instance it waits
+    for them, too, and a for what b has begun.
+    """
+    tasks = gs.Programs(
+        period=[40, 60],
+        kind=[["cpu", "copy", "kernel"], ["cpu", "copy", "kernel", "cpu"]],
+        time=[[3, 2, 4], [5, 6, 7, 2]],
+        part=[0, 1],
+    )
+    for rule, options in (("one_stream", {}), ("time_slices", {"timeslice": 100})):
+        found = gs.analysis.holistic(tasks, rule, instances=True, **options)  # type: ignore[arg-type]
+        assert found.bound.tolist() == [9, 23] and found.sharing == "instances"
+        assert found.parts("task 1") == dict.fromkeys(found.parts(1), 0) | {"own": 20, "cpu": 3}
+        one = gs.analysis.holistic(tasks, rule, **options)  # type: ignore[arg-type]
+        assert (one.bound > found.bound).all()
+    # That the job of a may come late delays b by a second one at the end.
+    known = gs.analysis.holistic(tasks, "one_stream", instances=True, assumed=[38, -1])
+    assert known.bound.tolist() == [38, 26] and known.jobs.tolist() == [0, 1]
+
+
+def test_a_spinning_task_waits_in_the_instances_of_its_group() -> None:
+    """By hand: h, in instance 0, spins above i, in instance 1; other, on another core, is in 0.
+
+    Of i's 4 + 5 ticks and h's 2 + 3 the window has all, and the section of 6 of the other one
+    that h waits for: 20. i itself waits for nothing in its instance.
+    """
+    tasks = gs.Programs(
+        period=[100, 100, 100],
+        kind=[["cpu", "kernel"], ["cpu", "kernel"], ["kernel"]],
+        time=[[2, 3], [4, 5], [6]],
+        core=[0, 0, 1],
+        part=[0, 1, 0],
+    )
+    found = gs.analysis.holistic(tasks, "one_stream", mode="busy", instances=True)
+    assert found.bound.tolist() == [11, 20, 9]
 
 
 # Laws ---------------------------------------------------------------------------------------------
@@ -342,6 +421,9 @@ def test_registers_keep_blocks_out() -> None:
 TASKS = gs.Programs(period=[50, 60], kind=[["cpu", "kernel"]] * 2, time=[[1, 5], [2, 6]])
 
 
+DLA = gs.Programs(period=[50, 60], kind=[["copy"], ["kernel"]], time=[[1], [6]], engine=[[2], [0]])
+
+
 @pytest.mark.parametrize(
     ("tasks", "rule", "options", "said"),
     [
@@ -359,6 +441,15 @@ TASKS = gs.Programs(period=[50, 60], kind=[["cpu", "kernel"]] * 2, time=[[1, 5],
         (TASKS.replace(priority=[1, 1]), "one_stream", {"mode": "busy"}, "priority.1.: got 1"),
         (TASKS, "streams", {"threads": 8, "queues": "shared"}, "queues: got 'shared' without"),
         (TASKS, "streams", {"threads": 8, "part_sms": [1, 1]}, "part_sms: got 2 SMs in all"),
+        (TASKS, "streams", {"threads": 8, "instances": True}, "instances: got it without part_sms"),
+        (TASKS, "edf_serial", {"instances": True}, "instances: got 1, expected parts"),
+        (TASKS, "one_stream", {"instances": True, "after": [None, 0]}, "instances: got 1, expec"),
+        (DLA, "one_stream", {"instances": True}, "engine.*: got 2, expected a copy engine of the"),
+        (TASKS, "one_stream", {"assumed": [-2, 5]}, r"assumed\[0\]: got -2, expected -1, or a"),
+        (TASKS, "one_stream", {"assumed": [5, 2**60]}, r"assumed\[1\]: got 1152921504606846976"),
+        (TASKS, "edf_serial", {"assumed": [5, -1]}, r"assumed\[0\]: got 5, expected -1"),
+        (TASKS, "one_stream", {"assumed": [5, -1], "after": [None, 0]}, r"assumed\[0\]: got 5"),
+        (TASKS, "one_stream", {"assumed": [[5, -1]] * 3}, "assumed: got shape"),
     ],
 )
 def test_what_is_refused(tasks: Any, rule: Any, options: Any, said: str) -> None:

@@ -267,8 +267,10 @@ def test_processes_in_instances_of_their_own() -> None:
     with pytest.raises(ValueError, match="expected one process for all tasks"):
         gs.analyze(w, H100, "streams")
     assert len(gs.mig(w, H100).parts) == 2
+    late = gs.Workload([gs.Task("a", 9, [gs.Kernel(1, blocks=1, threads=1)], jitter=1)])
     with pytest.raises(ValueError, match="a: got a jitter"):  # refused in every instance
-        gs.mig(gs.Workload([gs.Task("a", 9, [gs.Kernel(1, blocks=1, threads=1)], jitter=1)]), H100)
+        gs.mig(late, H100, "edf_parallel")
+    assert gs.mig(late, H100).response.tolist() == [2]  # by the test of whole programs
 
 
 def test_tasks_without_kernels_are_left_out() -> None:
@@ -279,8 +281,10 @@ def test_tasks_without_kernels_are_left_out() -> None:
     assert answer.response[2] == 1000 and answer.bounded.all()
     assert "response at most 1ms" in gs.analyze(w, H100, "mig").why("host")
     shared = gs.mig(w, H100.replace(cpus=1))
+    assert shared.accepted and shared.response[2] == 1000 and shared.core == (0, 0, 0)
+    shared = gs.mig(w, H100.replace(cpus=1), "edf_parallel")
     assert shared.verdict == "conditional" and shared.parts and not shared.accepted
-    assert [each.premise for each in shared.conditions] == ["cpu_alone"]
+    assert [each.premise for each in shared.conditions] == ["exact_times", "cpu_alone"]
     with pytest.raises(ValueError, match="tasks: got none with GPU segments"):
         gs.mig(w[["host"]], H100)
 

@@ -13,6 +13,9 @@ Slow and plain: every term is written out, and the responses of all tasks are fo
 below.  Times are integers, responses count from the arrival of a job, and a job is released up to
 `jitter` later.  `inf` stands for the response of a task without a bound.
 
+With `instances` the parts are GPU instances, which share CPUs and the engines from number 2 on
+(DLAs) alone.
+
 Names: q jobs of a run of task i (a time in which it always has a job), w the length of the window
 that begins with the run, R the responses.  A *mate* of a task is another task of its channel.
 """
@@ -203,6 +206,7 @@ class System:
     jobs: list[Job]
     ended: bool = False
     fits: bool = True
+    instances: bool = False
     R: list = field(default_factory=list)
     saturations: dict = field(default_factory=dict)
 
@@ -237,6 +241,8 @@ def bounds(
     origin: str = "arrival",
     ended: bool = False,
     fits: bool = True,
+    instances: bool = False,
+    assumed: Sequence[int | None] = (),
 ) -> list[int | None]:
     """The least bounds of all responses that agree with each other; None: no bound is found.
 
@@ -245,7 +251,8 @@ def bounds(
     tasks of the same channel, in the ways limits and own_parts of the same channel and part.
     edf_serial gives the deadlines if it accepts, and None for all tasks if not.  `ended`: a channel
     waits until a kernel has ended, not only until all of its blocks have started.  `fits`: tasks
-    whose blocks never hold so many threads as are busy during a wait do not wait.
+    whose blocks never hold so many threads as are busy during a wait do not wait.  `assumed`: the
+    responses of tasks that are not looked for, None of others.
     """
     assert way in WAYS and waiting in ("suspend", "spin")
     assert waiting == "suspend" or way != "edf_serial"
@@ -253,18 +260,21 @@ def bounds(
     assert set(forms) <= {"graph", "sync", "async"}
     jobs = [split(t.segments, form, machine) for t, form in zip(tasks, forms, strict=True)]
     graph, spin = set(forms) != {"sync"}, waiting == "spin"
-    s = System(way, machine, tasks, graph, spin, whole_ticks, jobs, ended, fits)
+    s = System(way, machine, tasks, graph, spin, whole_ticks, jobs, ended, fits, instances)
     if way == "edf_serial":
         accepted = edf_serial(s)
         return [t.deadline if accepted else None for t in tasks]
     s.R = [t.jitter + job.cpu for t, job in zip(tasks, jobs, strict=True)]
+    known = {i: r for i, r in enumerate(assumed) if r is not None}
+    for i, r in known.items():
+        s.R[i] = r
     before = None
     while before != s.R:
         before = list(s.R)
         for i in range(len(tasks)):
-            if s.R[i] < inf:
+            if s.R[i] < inf and i not in known:
                 s.R[i] = response(s, i, "arrival")
-    ends = [r if r == inf else response(s, i, origin) for i, r in enumerate(s.R)]
+    ends = [r if r == inf or i in known else response(s, i, origin) for i, r in enumerate(s.R)]
     return [None if r == inf else r for r in ends]
 
 
@@ -401,11 +411,15 @@ def spinning_jointly(s: System, i: int, q: int, w: int) -> int:
     """The same, with what others do counted once for the requests of i and its hp together."""
     if s.way not in ("one_stream", "time_slices"):
         return inf
-    total, together = 0, Counter()
-    for k, n in [(i, q), *((h, released(s, h, w)) for h in s.hp(i))]:
-        total += n * (s.jobs[k].cpu + own(s, k))
-        together += Counter({what: n * m for what, m in requests(s, k).items()})
-    return total + met(s, i, w, together)
+    group = [(i, q), *((h, released(s, h, w)) for h in s.hp(i))]
+    total = sum(n * (s.jobs[h].cpu + own(s, h)) for h, n in group)
+    for k in s.others(i):
+        together = Counter()
+        for h, n in group:
+            for what, m in requests(s, h).items():
+                together[what] += n * m * meet(s, h, k, what)
+        total += sum(share(s, i, k, w, items_of(s, k, what), n) for what, n in together.items())
+    return total
 
 
 def released(s: System, h: int, w: int) -> int:
@@ -433,7 +447,7 @@ def own(s: System, i: int) -> int:
     if not s.spin:
         time += sum(goes_on(job, n) for n in range(len(job.sections))) * s.machine.wake
     if s.way == "time_slices":
-        time += sum(map(len, slices(s, i))) * switch(s)
+        time += sum(map(len, slices(s, i))) * switch(s, i)
     return time
 
 
@@ -459,8 +473,17 @@ def requests(s: System, i: int) -> dict:
 def met(s: System, i: int, w: int, asked: dict) -> int:
     """Time of others in front of so many requests of each kind."""
     return sum(
-        share(s, i, k, w, items_of(s, k, what), n) for what, n in asked.items() for k in s.others(i)
+        share(s, i, k, w, items_of(s, k, what), n)
+        for what, n in asked.items()
+        for k in s.others(i)
+        if meet(s, i, k, what)
     )
+
+
+def meet(s: System, i: int, k: int, what) -> bool:
+    """Whether requests of both are for the same stream, ring or engine."""
+    is_dla = isinstance(what, int) and what >= 2
+    return is_dla or not s.instances or s.tasks[i].part == s.tasks[k].part
 
 
 def items_of(s: System, k: int, what) -> list[list[int]]:
@@ -475,9 +498,10 @@ def items_of(s: System, k: int, what) -> list[list[int]]:
     return [copies(section, what) for section in s.jobs[k].sections]
 
 
-def switch(s: System) -> int:
+def switch(s: System, i: int) -> int:
     """A task that has the GPU for itself never pays for a switch."""
-    return s.machine.switch if sum(bool(job.kernels) for job in s.jobs) > 1 else 0
+    others = [k for k in s.others(i) if meet(s, i, k, "slices")]
+    return s.machine.switch if any(s.jobs[k].kernels for k in others) else 0
 
 
 def slices(s: System, i: int) -> list[list[int]]:
@@ -497,9 +521,9 @@ def slices(s: System, i: int) -> list[list[int]]:
             if not isinstance(op, Kernel) or s.machine.gap:
                 together = cut(sum(run), s.machine.slice)
                 apart = sum(len(cut(work, s.machine.slice)) for work in run)
-                some += [switch(s) + one for one in together]
+                some += [switch(s, i) + one for one in together]
                 if s.jobs[i].loose:
-                    some += [switch(s)] * (apart - len(together))
+                    some += [switch(s, i)] * (apart - len(together))
                 run = []
         found.append(some)
     return found

@@ -14,7 +14,8 @@
  *
  * COPY_i. While a copy of i waits, the engine serves a copy of another stream that got to it
  * before: at most one of each, as the next one of its stream comes behind. So m requests wait for
- * at most the m largest copies of k, and for no more than all copies of k in the window take.
+ * at most the m largest copies of k, and for no more than all copies of k in the window take. Of
+ * other GPU instances only work on DLAs delays it, as these are in none.
  */
 #include "analysis/holistic/holistic_state.h"
 
@@ -158,7 +159,8 @@ int64_t gs_analysis_holistic_copy(const gs_analysis_holistic_t *self, int64_t i,
         for (int64_t k = 0; k < self->programs->n && requests > 0; k++) {
             const gs_analysis_holistic_list_t *copy = &self->task[k].copy[e];
             int share = k == i ? GS_ANALYSIS_HOLISTIC_NONE : gs_analysis_holistic_share(self, i, k);
-            if (copy->sum == 0 || share == GS_ANALYSIS_HOLISTIC_NONE) {
+            if (copy->sum == 0 || share == GS_ANALYSIS_HOLISTIC_NONE ||
+                (e < GS_PROGRAMS_FIRST_DLA && gs_analysis_holistic_is_elsewhere(self, i, k))) {
                 continue;
             }
             sum = plus(sum, gs_analysis_holistic_items(self, i, k, copy, share, requests, window));

@@ -10,14 +10,17 @@ static int solve(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *an
 {
     const gs_programs_t *p = self->programs;
     int status = GS_OK;
+    const int64_t *assumed = self->options->assumed;
     for (int64_t i = 0; i < p->n; i++) {
-        self->response[i] = p->jitter[i] + self->task[i].cpu;
+        bool is_assumed = assumed != NULL && assumed[i] >= 0;
+        self->response[i] = is_assumed ? assumed[i] : p->jitter[i] + self->task[i].cpu;
     }
     for (bool changed = true; changed && status == GS_OK;) {
         changed = false;
         for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
             int64_t before = self->response[i];
-            if (before < GS_ANALYSIS_COMMON_LIMIT) {
+            bool is_assumed = assumed != NULL && assumed[i] >= 0;
+            if (before < GS_ANALYSIS_COMMON_LIMIT && !is_assumed) {
                 status = gs_analysis_holistic_run(self, i, NULL, answer);
                 changed = changed || self->response[i] != before;
             }
@@ -25,8 +28,9 @@ static int solve(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *an
     }
     for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
         answer->response[i] = self->response[i];
-        if (self->response[i] >= GS_ANALYSIS_COMMON_LIMIT) {
-            answer->response[i] = -1;
+        bool none = self->response[i] >= GS_ANALYSIS_COMMON_LIMIT;
+        if (none || (assumed != NULL && assumed[i] >= 0)) {
+            answer->response[i] = none ? -1 : self->response[i];
             answer->jobs[i] = 0;
             memset(answer->terms + i * GS_ANALYSIS_HOLISTIC_TERMS, 0,
                    GS_ANALYSIS_HOLISTIC_TERMS * sizeof *answer->terms);
@@ -66,6 +70,38 @@ static int check_priorities(gs_context_t *ctx, const gs_programs_t *p)
                 return gs_fail(ctx, GS_ERR_VALUE, "priority", i, p->priority[i],
                                "another priority for each task of a core");
             }
+        }
+    }
+    return GS_OK;
+}
+
+static int check_instances(gs_context_t *ctx, const gs_programs_t *programs,
+                           const gs_analysis_holistic_options_t *options)
+{
+    const bool ordered =
+        options->rule == GS_ANALYSIS_HOLISTIC_EDF || options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
+    const bool streams = options->rule == GS_ANALYSIS_HOLISTIC_STREAMS;
+    int64_t parts = streams ? GS_ANALYSIS_HOLISTIC_OWN_QUEUES : GS_ANALYSIS_HOLISTIC_WHOLE;
+    if (options->instances && (ordered || options->links != NULL || options->parts != parts)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "instances", -1, 1,
+                       "parts with queues of their own where streams share the SMs, timed tasks, "
+                       "and neither one unit at a time nor GCAPS");
+    }
+    for (int64_t j = 0; options->instances && !streams && j < programs->begin[programs->n]; j++) {
+        bool in_stream = options->rule == GS_ANALYSIS_HOLISTIC_ONE_STREAM;
+        if (in_stream && programs->engine[j] >= GS_PROGRAMS_FIRST_DLA) {
+            return gs_fail(ctx, GS_ERR_VALUE, "engine", j, programs->engine[j],
+                           "a copy engine of the instance; a DLA that instances share keeps all of "
+                           "a stream waiting");
+        }
+    }
+    for (int64_t i = 0; options->assumed != NULL && i < programs->n; i++) {
+        int64_t assumed = options->assumed[i];
+        bool fits = assumed >= -1 && assumed < GS_ANALYSIS_COMMON_LIMIT;
+        if (!fits || (assumed >= 0 && (ordered || options->links != NULL))) {
+            return gs_fail(ctx, GS_ERR_VALUE, "assumed", i, assumed,
+                           "-1, or a time below 2**60 - 1 ticks of a task that is in no group, and "
+                           "neither with one unit at a time nor under GCAPS");
         }
     }
     return GS_OK;
@@ -120,6 +156,9 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
     }
     if (status == GS_OK) {
         status = check_parts(ctx, programs, options);
+    }
+    if (status == GS_OK) {
+        status = check_instances(ctx, programs, options);
     }
     const bool gcaps = options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
     const bool timed = gcaps || options->rule == GS_ANALYSIS_HOLISTIC_EDF;
@@ -215,6 +254,8 @@ static const gs_method_option_t OPTIONS[] = {
     {"part_sms", "integers", NULL, NULL, "SMs of each part of the GPU"},
     {"part_limit", "integers", NULL, NULL, "most SMs of each client at once"},
     {"queues", "choice", QUEUES, "own", "queues and channels of parts, or queues alone"},
+    {"instances", "boolean", NULL, "False", "parts are GPU instances, with engines of their own"},
+    {"assumed", "data", NULL, NULL, "responses of tasks that are not looked for"},
     {"channel_release", "choice", RELEASES, "dispatched",
      "when a channel lets the next kernel join its queue"},
     {"after", "data", NULL, NULL, "tasks that release each task, whose jobs have ended"},

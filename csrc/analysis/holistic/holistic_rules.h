@@ -75,6 +75,13 @@ typedef struct {
     int64_t parts; /* GS_ANALYSIS_HOLISTIC_WHOLE, ... */
     int64_t part_count;
     const int64_t *part_sms;
+    /* Parts are GPU instances (MIG), each with copy engines of its own, and with one stream, a ring
+     * of slices, or with queues and channels, of its own. DLAs are in none, and not used in one
+     * stream. Not with links, nor for one unit at a time. */
+    bool instances;
+    /* NULL, or n: responses of tasks that are not looked for, and that others are to rely on; -1:
+     * look for it. Not with links, nor for one unit at a time. */
+    const int64_t *assumed;
     bool channel_ended; /* a channel lets a kernel join its queue when those before it have ended,
                            not when all their blocks have started */
     /* Waits for SMs are rounded down: sound only where all times are whole ticks at run time, too;

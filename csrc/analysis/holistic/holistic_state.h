@@ -77,8 +77,9 @@ typedef struct {
     /* One stream: sections, by the time of their operations. Time slices: slices with their
      * switches. */
     gs_analysis_holistic_list_t turn;
-    int64_t turns; /* of a job; GCAPS: its sections */
-    int64_t alone; /* time of the kernels of a job, alone on all SMs */
+    int64_t turns;       /* of a job; GCAPS: its sections */
+    int64_t switch_cost; /* of a turn; 0 for a single context */
+    int64_t alone;       /* time of the kernels of a job, alone on all SMs */
     /* GCAPS. */
     gs_analysis_holistic_list_t inner; /* pieces in open sections */
     int64_t pieces;                    /* of a job */
@@ -157,7 +158,7 @@ struct gs_analysis_holistic_test {
     int64_t *ready;      /* owned, scratch: per more urgent task, its jobs in the ready
                             intervals of a job; LIMIT: not known */
     int64_t *spinning;   /* owned, scratch: per more urgent task, G_h */
-    int64_t switch_cost; /* time slices, GCAPS; 0 for a single context */
+    int64_t switch_cost; /* GCAPS: theta */
     bool graph;          /* sections of some task may have several operations */
     gs_analysis_holistic_groups_t *groups; /* NULL: no task is released by others */
     /* Streams. */
@@ -254,7 +255,14 @@ static inline int64_t gs_analysis_holistic_limited(const gs_analysis_holistic_t 
 int64_t gs_analysis_holistic_largest(const gs_analysis_holistic_list_t *list, int64_t n,
                                      int64_t most);
 
-/* The share of k in the waiting of i: GS_ANALYSIS_HOLISTIC_ALL, ... */
+/* Whether i and k are in different GPU instances, so that they share CPUs and DLAs alone. */
+static inline bool gs_analysis_holistic_is_elsewhere(const gs_analysis_holistic_t *self, int64_t i,
+                                                     int64_t k)
+{
+    return self->options->instances && self->programs->part[i] != self->programs->part[k];
+}
+
+/* The share of k in the waiting of i, by their cores: GS_ANALYSIS_HOLISTIC_ALL, ... */
 static inline int gs_analysis_holistic_share(const gs_analysis_holistic_t *self, int64_t i,
                                              int64_t k)
 {
@@ -293,7 +301,8 @@ static inline bool gs_analysis_holistic_is_mate(const gs_analysis_holistic_t *se
                                                 int64_t k)
 {
     return k != i && self->task[k].kernels > 0 &&
-           self->programs->channel[k] == self->programs->channel[i];
+           self->programs->channel[k] == self->programs->channel[i] &&
+           !gs_analysis_holistic_is_elsewhere(self, i, k);
 }
 
 /* program_facts.c */

@@ -175,20 +175,20 @@ static void end_run(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
     }
     rest = s->run % slice;
     if (s->run >= slice) {
-        add(&t->turn, plus(self->switch_cost, slice), s->run / slice);
+        add(&t->turn, plus(t->switch_cost, slice), s->run / slice);
     }
     if (rest > 0) {
-        add(&t->turn, plus(self->switch_cost, rest), 1);
+        add(&t->turn, plus(t->switch_cost, rest), 1);
     }
     int64_t turns = s->run / slice + (rest > 0);
     if (s->apart > turns) {
-        if (self->switch_cost > 0) {
-            add(&t->turn, self->switch_cost, s->apart - turns);
+        if (t->switch_cost > 0) {
+            add(&t->turn, t->switch_cost, s->apart - turns);
         }
         turns = s->apart;
     }
     t->turns = plus(t->turns, turns);
-    s->turns = plus(s->turns, plus(s->run, times(turns, self->switch_cost)));
+    s->turns = plus(s->turns, plus(s->run, times(turns, t->switch_cost)));
     s->run = s->apart = 0;
 }
 
@@ -398,21 +398,26 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
     return status;
 }
 
+static bool has_kernels(const gs_programs_t *p, int64_t i)
+{
+    int64_t j = p->begin[i];
+    while (j < p->begin[i + 1] && p->kind[j] != GS_PROGRAMS_KERNEL) {
+        j++;
+    }
+    return j < p->begin[i + 1];
+}
+
 /* A context for each task; without a second one there is no switch. */
-static int64_t switch_cost(const gs_analysis_holistic_t *self)
+static int64_t switch_cost(const gs_analysis_holistic_t *self, int64_t i)
 {
     const gs_programs_t *p = self->programs;
-    int64_t users = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        int64_t kernels = 0;
-        for (int64_t j = p->begin[i]; j < p->begin[i + 1]; j++) {
-            kernels += p->kind[j] == GS_PROGRAMS_KERNEL;
-        }
-        users += kernels > 0;
+    bool others = false;
+    for (int64_t k = 0; k < p->n && !others; k++) {
+        others = k != i && !gs_analysis_holistic_is_elsewhere(self, i, k) && has_kernels(p, k);
     }
     const bool contexts = self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES ||
                           self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
-    return contexts && users > 1 ? self->options->context_switch : 0;
+    return contexts && others ? self->options->context_switch : 0;
 }
 
 int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
@@ -420,7 +425,6 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
     const gs_programs_t *p = self->programs;
     gs_analysis_holistic_item_t *item = self->item;
     int status = GS_OK;
-    self->switch_cost = switch_cost(self);
     for (int64_t i = 0; i < p->n; i++) {
         self->graph = self->graph || self->options->launches[i] != GS_ANALYSIS_HOLISTIC_SYNC;
     }
@@ -445,6 +449,7 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
             const int64_t room[] = {3 * segments + 1, 2 * segments, 2 * segments};
             item += l < 3 ? room[l] : segments;
         }
+        t->switch_cost = switch_cost(self, i);
         status = facts_of(self, t, i);
         for (size_t l = 0; l < count; l++) {
             sort(lists[l]);

@@ -157,14 +157,17 @@ GS_PYTHON_SIGNATURE(
     "blocks, threads, block_time, regs, smem, waits, rule, launches, busy, latency, launch_cpu, "
     "graph_launch_cpu, kernel_gap, wake_latency, timeslice, context_switch, update_cost, stall, "
     "sms, sm_threads, "
-    "limits, parts, part_sms, channel_ended, whole_ticks, before_begin, before, best, windows, "
-    "stop)",
-    "AAAAAAAAAAAAAAAAALApLLLLLLLLpLLNLNppNNNpS", "tuple[_Ints, _Ints, _Ints, _Ints | None]",
+    "limits, parts, part_sms, instances, assumed, channel_ended, whole_ticks, before_begin, "
+    "before, "
+    "best, windows, stop)",
+    "AAAAAAAAAAAAAAAAALApLLLLLLLLpLLNLNpNppNNNpS", "tuple[_Ints, _Ints, _Ints, _Ints | None]",
     "Bounds of whole programs (gs_analysis_holistic_bound) for a stack of N sets: eight\n"
     "arrays of shape (N, n), then arrays of shape (N, n, q), 0 beyond the segments\n"
     "of a task. Returns the bounds, -1 without one, and the jobs of the run, (N, n)\n"
     "each, and the terms, (N, n, 6). launches: (n,). limits: None, or the SMs of a GPU, whose\n"
-    "numbers are sms and sm_threads. part_sms: None without parts. before_begin, before and\n"
+    "numbers are sms and sm_threads. part_sms: None without parts. assumed: None, or the "
+    "responses\n"
+    "of tasks that are not looked for, -1 of others, (n,). before_begin, before and\n"
     "best: None, or the tasks that release each task, and the least times of jobs; then the\n"
     "last result has the earliest and the latest release, the latest end, and whether it is\n"
     "of a window of paths, (4, N, n).");
@@ -172,17 +175,18 @@ GS_PYTHON_SIGNATURE(
 static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *kwnames)
 {
-    PyObject *in[COLUMNS], *link[LINKS], *launches, *limits, *part_sms, *stop, *result = NULL;
+    PyObject *in[COLUMNS], *link[LINKS], *launches, *limits, *part_sms, *assumed, *stop;
+    PyObject *result = NULL;
     long long rule, latency, launch_cpu, graph_launch_cpu, kernel_gap, wake_latency;
     long long timeslice, context_switch, update_cost, sms, sm_threads, parts;
-    int busy, stall, channel_ended, whole_ticks, windows;
+    int busy, stall, instances, channel_ended, whole_ticks, windows;
     if (!gs_python_parse(&holistic_signature, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
                          &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
                          &in[13], &in[14], &in[15], &in[16], &rule, &launches, &busy, &latency,
                          &launch_cpu, &graph_launch_cpu, &kernel_gap, &wake_latency, &timeslice,
                          &context_switch, &update_cost, &stall, &sms, &sm_threads, &limits, &parts,
-                         &part_sms, &channel_ended, &whole_ticks, &link[BEFORE_BEGIN],
-                         &link[BEFORE], &link[BEST], &windows, &stop)) {
+                         &part_sms, &instances, &assumed, &channel_ended, &whole_ticks,
+                         &link[BEFORE_BEGIN], &link[BEFORE], &link[BEST], &windows, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -192,7 +196,7 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
     stack_t stack = {0};
     gs_python_device_t of = {0};
     PyArrayObject *response = NULL, *jobs = NULL, *terms = NULL, *of_parts = NULL, *ends = NULL;
-    PyArrayObject *forms = NULL, *links[LINKS] = {NULL};
+    PyArrayObject *forms = NULL, *known = NULL, *links[LINKS] = {NULL};
     if (limits != Py_None && !gs_python_device_init(&of, limits, Py_None)) {
         goto out;
     }
@@ -205,6 +209,10 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
     }
     if (PyArray_DIM(forms, 0) != stack.n) {
         PyErr_SetString(PyExc_ValueError, "launches: expected one per task");
+        goto out;
+    }
+    if (assumed != Py_None && ((known = gs_python_int64(assumed, "assumed", 1)) == NULL ||
+                               !gs_python_length(known, "assumed", 0, stack.n))) {
         goto out;
     }
     if (link[BEFORE_BEGIN] != Py_None && !read_links(links, link, stack.n)) {
@@ -242,6 +250,8 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
         .parts = parts,
         .part_count = of_parts == NULL ? 0 : PyArray_DIM(of_parts, 0),
         .part_sms = gs_python_i64(of_parts),
+        .instances = instances != 0,
+        .assumed = gs_python_i64(known),
         .channel_ended = channel_ended != 0,
         .whole_ticks = whole_ticks != 0,
         .links = ends == NULL ? NULL : &of_links};
@@ -278,6 +288,7 @@ out:
     Py_XDECREF((PyObject *)terms);
     Py_XDECREF((PyObject *)of_parts);
     Py_XDECREF((PyObject *)forms);
+    Py_XDECREF((PyObject *)known);
     Py_XDECREF((PyObject *)ends);
     for (int i = 0; i < LINKS; i++) {
         Py_XDECREF((PyObject *)links[i]);

@@ -70,6 +70,8 @@ def search_instances(
     sms: Sequence[int],
     demand: Sequence[float],
     tests: SetTests,
+    *,
+    exact: int = MOST_EXACT,
 ) -> Found:
     """Divide units among GPU instances so that the test accepts each instance.
 
@@ -85,12 +87,14 @@ def search_instances(
         Demand of each unit, which determines the order of placement in step 1.
     tests
         The test.
+    exact
+        Number of units up to which all assignments are tried.
     """
     maximal = sorted(set(configurations), key=lambda counts: (sum(counts), counts))
     for counts in maximal:
         if (sets := _greedy(units, counts, sms, demand, tests)) is not None:
             return Found(sets)
-    if units > MOST_EXACT:
+    if units > exact:
         return Found(None)
     return _exhausted(units, maximal, tests)
 

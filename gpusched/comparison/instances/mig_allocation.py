@@ -125,6 +125,7 @@ class MigAllocation(Tabular, Saved, Frozen):
     _said: tuple[str, ...] = field(repr=False)
     _reason: str = field(repr=False)
     grain: int = 1
+    _core: tuple[int, ...] = field(default=(), repr=False)  # of each task, if the answer chose them
 
     def _fields(self) -> dict[str, Any]:
         return {
@@ -171,6 +172,7 @@ class MigAllocation(Tabular, Saved, Frozen):
             _said=given.texts("_said"),
             _reason=given.text("_reason"),
             grain=given.grain(),
+            _core=given.cores("_core", len(workload)),
         )
         given.done()
         placed = sorted([*made._left_out, *(i for part in parts for i in part.tasks)])
@@ -272,6 +274,11 @@ class MigAllocation(Tabular, Saved, Frozen):
             for name, i in zip(names, at, strict=True)
             if i >= 0
         )
+
+    @property
+    def core(self) -> tuple[int, ...]:
+        """The core of each task, where the answer counts that tasks share CPUs; else empty."""
+        return self._core
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -67,10 +67,11 @@ instances; every smaller set of tasks has one.
         instances (``mig=``), these are used; otherwise any of ``GPU.mig_configurations``.
     way
         Way in which the tasks of an instance share it (``gs.ways``), or its name: "streams" (one
-        stream per task), "priority_streams", "edf_serial", "edf_parallel" or "pbs", which assume
-        that CPU work is not delayed by other tasks; or "mpcp" or "fmlp_plus", for which every task
-        needs a core. As the tests of the latter see only the tasks of one instance, all tasks of a
-        core are put into one instance.
+        stream per task), "priority_streams", "one_stream" or "mps" (without shares of clients),
+        whose tests count that tasks of all instances share the CPUs; "edf_serial", "edf_parallel"
+        or "pbs", which assume that CPU work is not delayed by other tasks; or "mpcp" or
+        "fmlp_plus", for which every task needs a core. As the tests of the latter see only the
+        tasks of one instance, all tasks of a core are put into one instance.
     gaps
         As in ``gs.analyze``.
     budget
@@ -91,7 +92,10 @@ instances; every smaller set of tasks has one.
         The first assignment found, with few instances. For up to 16 tasks with GPU segments (or
         cores), all assignments are covered, without any assumption about the test: if none is
         found and the budget was not used up, the test accepts no assignment. If the test is only
-        sufficient, the workload is then undecided.
+        sufficient, the workload is then undecided. Where tasks share CPUs, whose cores are those of
+        the tasks or of worst fit, all assignments of up to 6 tasks are covered: each instance has
+        to keep its deadlines if all other tasks keep theirs, which then all do. The bounds follow
+        from each other.
 
     Raises
     ------
