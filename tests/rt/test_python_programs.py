@@ -43,6 +43,11 @@ def plan(**facts: Any) -> gs.Schedule:
     return gs.Schedule([0], [2], [1], tasks).with_tick("ms")
 
 
+def small_log(folder: Path, tasks: list[str]) -> gs.rt.Log:
+    """A log that is read in no time."""
+    return gs.rt.Log(folder / "log", tasks, events=256)
+
+
 def started(*calls: Callable[[], object]) -> list[threading.Thread]:
     threads = [threading.Thread(target=call, daemon=True) for call in calls]
     for thread in threads:
@@ -73,7 +78,7 @@ def wait_for(log: gs.rt.Log, kind: str, count: int) -> None:
 def test_the_order_of_requests(order: str, spin: bool, name: str, tmp_path: Path) -> None:
     tasks = ["holder", "low", "high", "middle", "equal"]
     urgency = {"holder": 0, "low": 1, "high": 3, "middle": 2, "equal": 2}
-    log = gs.rt.Log(tmp_path / "log", tasks)
+    log = small_log(tmp_path, tasks)
     lock = gs.rt.Lock(name, order, log=log)
     granted: list[str] = []
 
@@ -110,7 +115,7 @@ def hold(lock: gs.rt.Lock, told: Any, forever: bool) -> None:
 
 @pytest.mark.parametrize("order", ["priority", "fifo"])
 def test_the_death_of_a_holder_in_another_process(order: str, name: str, tmp_path: Path) -> None:
-    log = gs.rt.Log(tmp_path / "log", ["dead", "next", "last"])
+    log = small_log(tmp_path, ["dead", "next", "last"])
     lock = gs.rt.Lock(name, order, log=log)
     told = SPAWN.Event()
     process = SPAWN.Process(target=hold, args=(lock, told, True), daemon=True)
@@ -149,7 +154,7 @@ def test_processes_and_a_verdict(way: str, name: str, tmp_path: Path) -> None:
     kernel = gs.Kernel("20ms", blocks=8, threads=256)
     tasks = [gs.Task(name, "60ms", [gs.CPU("1ms"), kernel]) for name in ("camera", "lidar")]
     answer = gs.analyze(gs.Workload(tasks, tick="us"), gs.Platform("Xavier", cpus=2), way)
-    log = gs.rt.Log(tmp_path / "log", ["camera", "lidar"])
+    log = small_log(tmp_path, ["camera", "lidar"])
     lock = gs.rt.Lock(name, "priority" if way == "mpcp" else "fifo", log=log)
     given = [(lock, log, "camera", 2), (lock, log, "lidar", 1)]
     first = gs.rt.now() + 10**9
@@ -171,7 +176,7 @@ def test_two_holders_are_found(tmp_path: Path, name: str) -> None:
     kernel = gs.Kernel("20ms", blocks=8, threads=256)
     tasks = [gs.Task(name, "60ms", [kernel]) for name in ("camera", "lidar")]
     answer = gs.analyze(gs.Workload(tasks, tick="us"), gs.Platform("Xavier", cpus=2), "mpcp")
-    log = gs.rt.Log(tmp_path / "log", ["camera", "lidar"])
+    log = small_log(tmp_path, ["camera", "lidar"])
     locks = [gs.rt.Lock(name + more, "priority", log=log) for more in ("", "b")]
     first, second = (next(gs.rt.jobs(task, "60ms", log=log)) for task in log.tasks)
     with locks[0].join(2) as one, locks[1].join(1) as two, one.section(first), two.section(second):
@@ -182,7 +187,7 @@ def test_two_holders_are_found(tmp_path: Path, name: str) -> None:
 
 
 def test_a_timeout_withdraws_the_request(name: str, tmp_path: Path) -> None:
-    log = gs.rt.Log(tmp_path / "log", ["a"])
+    log = small_log(tmp_path, ["a"])
     lock = gs.rt.Lock(name, "fifo", log=log)
     job = gs.rt.Job("a", 7, 0, 0)
     with lock.join(1) as slot, lock.join(2) as other:
@@ -196,7 +201,7 @@ def test_a_timeout_withdraws_the_request(name: str, tmp_path: Path) -> None:
 
 
 def test_a_stop_flag_ends_a_wait(name: str, tmp_path: Path) -> None:
-    log = gs.rt.Log(tmp_path / "log", ["a"])
+    log = small_log(tmp_path, ["a"])
     lock = gs.rt.Lock(name, "priority", check="10s", log=log)
     stop, ends = bytearray(1), []
 
@@ -235,7 +240,7 @@ def interrupted(call: Callable[[], object], begun: Callable[[], object]) -> None
 
 
 def test_ctrl_c_in_each_wait(name: str, tmp_path: Path) -> None:
-    log = gs.rt.Log(tmp_path / "log", ["camera"])
+    log = small_log(tmp_path, ["camera"])
     lock = gs.rt.Lock(name, "priority", check="10s", log=log)
     job = gs.rt.Job("camera", 0, 0, 0)
     with lock.join(1) as slot, lock.join(2) as other, slot.section():
@@ -254,7 +259,7 @@ def test_ctrl_c_in_each_wait(name: str, tmp_path: Path) -> None:
     player.work("camera", lambda job: None)
     interrupted(lambda: player.run(first=far), lambda: None)
     assert player.done("camera", 0) == "stopped"
-    log = gs.rt.Log(tmp_path / "log", ["camera"])
+    log = small_log(tmp_path, ["camera"])
     player = gs.rt.Player(plan(), log=log)
     player.work("camera", lambda job: None, lambda job: False)  # work that does not end
     interrupted(player.run, lambda: wait_for(log, "submit", 1))
@@ -370,7 +375,7 @@ def test_jobs_and_their_log(tmp_path: Path) -> None:
 
 def test_jobs_that_are_left(tmp_path: Path) -> None:
     """A body that does not end leaves its job without an end; so does a segment."""
-    log = gs.rt.Log(tmp_path / "log", ["camera"])
+    log = small_log(tmp_path, ["camera"])
     for job in gs.rt.jobs("camera", 1, log=log):
         if job.number == 2:
             break
@@ -432,7 +437,7 @@ def test_a_player_with_callbacks(tmp_path: Path) -> None:
     assert made is not None
     schedule = made.with_tick("10ms")
     schedule.save(tmp_path / "plan.json")
-    log = gs.rt.Log(tmp_path / "log", ["camera", "lidar"])
+    log = small_log(tmp_path, ["camera", "lidar"])
     player = gs.rt.Player(tmp_path / "plan.json", log=log)
     ran: list[tuple[str, int]] = []
     ends: dict[str, int] = {}
@@ -454,7 +459,7 @@ def test_a_player_with_callbacks(tmp_path: Path) -> None:
 
 
 def test_jobs_that_get_ready(tmp_path: Path) -> None:
-    log = gs.rt.Log(tmp_path / "log", ["camera"])
+    log = small_log(tmp_path, ["camera"])
     player = gs.rt.Player(plan(), reclaim=True, log=log)
     player.work("camera", lambda job: ran.append(job.number), handshake=True)
     ran: list[int] = []
