@@ -1,22 +1,27 @@
 /* The public C interface: models, generators, tests, searches, simulators and the player.
  *
- * internal.h has what the Python module and the tests need besides. Arrows run downwards only:
+ * Each header here has the functions of one method, and the types that these take and return.
+ * internal.h has what the Python module and the tests need besides: parts of methods, containers,
+ * readers of text, the runtime library. Arrows run downwards only:
  *
+ *   ways/       the table of the ways of sharing the GPU, a row and file each
+ *   execute/    programs of simulate/machine/ run by threads, with the locks of rt/
  *   cuda/       driver (opened at run time), device, run, player
  *   rt/         runtime library for other programs: lock, server, player, log of jobs
- *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
- *   pbs/        search and its parts, policy, edf; oracle/ (batch tables from a
- *               GPU model); graph/ (the scheduling graph); lazy/ and large/ (searches);
- *               partitioned/ (several GPUs); proof/ (check of proofs that there is no
- *               schedule) [RTNS24]
+ *   io/         rows of text, free lanes, traces in JSON, rules/ (logs of blocks against the
+ *               hierarchy's rules)
+ *   pbs/        search and its stages, policy, edf; oracle/ (batch tables from a GPU model);
+ *               graph/ (the scheduling graph); lazy/ and large/ (searches); partitioned/ (several
+ *               GPUs); proof/ (check of proofs that there is no schedule) [RTNS24]
  *
  *   analysis/   fifo/ [ECRTS17]; priority_streams/; holistic/ (whole programs); global_edf/
  *               [RTNS10]; placed_test: the tests of tasks on cores, of partitioned/ [RTCSA19] and
  *               contexts/ [ECRTS24], by their row; breakdown, priorities/ and allocation/ [RTCSA19]
- *               on top of it
+ *               on top of it; common/ (what several families use)
  *
- *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], challenge/ (search for late jobs of
- *               host/), hierarchy/ and warps [RTAS20]
+ *   simulate/   machine/ (whole machines under every way), hierarchy/ (given launches) [RTAS20],
+ *               both on gpu/; fifo/ [ECRTS17]; host/ [RTCSA19, RTNS10]; challenge/ (search for late
+ *               jobs of host/); warps
  *
  *   generate/   random task sets, one file per paper's generator
  *
@@ -39,7 +44,7 @@
  *   [RTNS10]   Elliott, Anderson: Globally Scheduled Real-Time Multiprocessor Systems with GPUs
  *   [RTSS17]   Amert et al.: GPU Scheduling on the NVIDIA TX2: Hidden Details Revealed
  *   [RTAS24]   Bakita, Anderson: Demystifying NVIDIA GPU Internals to Enable Reliable GPU
- * Management
+ *              Management
  */
 #ifndef GPUSCHED_H
 #define GPUSCHED_H
@@ -52,7 +57,6 @@
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
 #include "analysis/global_edf/container.h"
-#include "analysis/global_edf/elliott_study.h"
 #include "analysis/global_edf/srm.h"
 #include "analysis/global_edf/tardiness.h"
 #include "analysis/holistic/holistic.h"
@@ -61,7 +65,6 @@
 #include "analysis/priority_streams/priority_streams.h"
 #include "core/context.h"
 #include "cuda/player.h"
-#include "generate/elliott_stack.h"
 #include "generate/fifo_sets.h"
 #include "generate/gcaps_sets.h"
 #include "generate/host_sets.h"
@@ -86,7 +89,6 @@
 #include "pbs/policy.h"
 #include "pbs/proof/proof.h"
 #include "pbs/search.h"
-#include "rt/rt.h"
 #include "simulate/challenge/challenge.h"
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"

@@ -24,7 +24,7 @@ const gs_method_t *const gs_methods[] = {
 
 const gs_limit_t gs_limits[] = {
     {"pbs.tasks", GS_PERIODIC_TASKS_MAX},
-    {"pbs.gpus", GS_PBS_PARTITIONED_GPU_TREE_GPUS},
+    {"pbs.gpus", GS_PBS_PARTITIONED_GPUS},
     {"pbs.function_tasks", GS_PBS_LARGE_TASKS},
     {"pbs.function_rounds", GS_PBS_LARGE_ROUNDS},
     {"simulate.latest", GS_CHECK_LATEST},

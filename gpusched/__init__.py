@@ -126,13 +126,13 @@ if TYPE_CHECKING:
     from gpusched.rt.kept_answer import kept as kept
     from gpusched.study import reductions as reductions
     from gpusched.study.execution import SweepError as SweepError
+    from gpusched.study.point_results import Width as Width
     from gpusched.study.store_files import StoreError as StoreError
     from gpusched.study.stored_study import StoredStudy as StoredStudy
     from gpusched.study.stored_study import merge as merge
     from gpusched.study.stored_study import open_store as open_store
     from gpusched.study.sweep_table import Sweep as Sweep
     from gpusched.study.sweeps import sweep as sweep
-    from gpusched.study.width import Width as Width
 
 # All of these are imported on first use, so that importing the package is fast.
 _MODULES = {
@@ -183,7 +183,7 @@ _MEMBERS = {
     "StoredStudy": "study.stored_study",
     "Sweep": "study.sweep_table",
     "SweepError": "study.execution",
-    "Width": "study.width",
+    "Width": "study.point_results",
     "CPU": "model.workload.segments",
     "DLA": "model.workload.segments",
     "CopyIn": "model.workload.segments",

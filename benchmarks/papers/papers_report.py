@@ -29,7 +29,7 @@ from gpusched._support.text import path_text
 from gpusched._version import __version__
 from gpusched.comparison.documents import json_text
 from gpusched.study.execution import worker_count
-from gpusched.study.identity.code_reads import code_digest
+from gpusched.study.identity.function_reads import code_digest
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesLike

@@ -1,6 +1,7 @@
 /* Random tasks with CPU and GPU segments on cores. */
 #include "generate/gcaps_sets.h"
 
+#include "generate/segment_parts.h"
 #include "generate/uunifast.h"
 
 enum { MOST = 1024 }; /* cores, and tasks of a core */

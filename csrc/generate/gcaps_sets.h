@@ -7,7 +7,8 @@
 #ifndef GS_GENERATE_GCAPS_SETS_H
 #define GS_GENERATE_GCAPS_SETS_H
 
-#include "generate/segment_parts.h"
+#include "core/context.h"
+#include "generate/range.h"
 
 typedef struct {
     int64_t cpus;

@@ -2,6 +2,7 @@
 #include "generate/host_sets.h"
 
 #include "core/rng.h"
+#include "generate/segment_parts.h"
 
 static int check_profiles(gs_context_t *ctx, const gs_generate_hosts_t *spec)
 {

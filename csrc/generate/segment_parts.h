@@ -4,15 +4,7 @@
 
 #include "core/context.h"
 #include "core/rng.h"
-
-/* Shares and ratios are in millionths. */
-#define GS_GENERATE_PARTS 1000000
-
-/* Both ends included. */
-typedef struct {
-    int64_t least;
-    int64_t most;
-} gs_generate_range_t;
+#include "generate/range.h"
 
 /* GS_OK, or an error that names the field and the end: not below `least`, not empty, and not above
  * `most` (what `limit` says). */

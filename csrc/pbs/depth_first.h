@@ -10,6 +10,7 @@
 
 #include "model/schedule.h"
 #include "pbs/feasible.h"
+#include "pbs/latest_start.h"
 
 typedef struct {
     const gs_pbs_latest_start_t *bound; /* NULL, or prune states after their latest start */

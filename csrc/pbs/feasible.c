@@ -2,6 +2,7 @@
 #include "pbs/feasible.h"
 
 #include "core/vector.h"
+#include "pbs/latest_start.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "core/hash_index.h"
 #include "core/vector.h"
 #include "pbs/policy.h"
+#include "pbs/latest_start.h"
 
 /* A state at which the schedule entered a hyperperiod. */
 typedef struct {

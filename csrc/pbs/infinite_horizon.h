@@ -10,7 +10,7 @@
 #define GS_PBS_INFINITE_HORIZON_H
 
 #include "model/schedule.h"
-#include "pbs/prices.h"
+#include "pbs/rates.h"
 
 typedef struct {
     int answer;             /* 1: schedulable, 0: not, -1: undecided */

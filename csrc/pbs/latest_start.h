@@ -9,12 +9,12 @@
 #ifndef GS_PBS_LATEST_START_H
 #define GS_PBS_LATEST_START_H
 
-#include "pbs/problem.h"
+#include "pbs/transitions.h"
 
 /* Latest start of a class from which no continuation meets every deadline. */
 #define GS_PBS_LATEST_DEAD (-1)
 
-typedef struct {
+typedef struct gs_pbs_latest_start {
     const gs_pbs_problem_t *problem;
     int64_t *latest; /* [k * classes + class]: GS_PBS_LATEST_DEAD, an instant of I_k, or GS_NEVER
                         (any instant) */

@@ -17,8 +17,8 @@
 #define GS_PBS_REFUTATION_H
 
 #include "pbs/feasible.h"
-#include "pbs/prices.h"
 #include "pbs/problem.h"
+#include "pbs/rates.h"
 
 /* Dead interval: an interval too short for the jobs that must run inside it.
  *

@@ -42,8 +42,7 @@ from gpusched.simulate.arguments.fifo_arguments import (
     sm_arguments,
     trigger_bits,
 )
-from gpusched.simulate.arguments.run_arguments import is_one, per_set, victim_per_set
-from gpusched.simulate.fifo_releases import Releases
+from gpusched.simulate.arguments.run_arguments import Releases, is_one, per_set, victim_per_set
 from gpusched.simulate.fifo_result import OUTCOMES, FifoResponses, FifoRun, Waves
 from gpusched.simulate.run_slices import run_to_end
 

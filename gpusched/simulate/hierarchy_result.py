@@ -18,7 +18,6 @@ from gpusched._support.text import escape, plural
 from gpusched.model.gpu import GPU
 from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import KINDS, Launches
-from gpusched.simulate import hierarchy_why
 from gpusched.simulate.hierarchy_tables import (
     REASONS,
     Blocks,
@@ -26,6 +25,9 @@ from gpusched.simulate.hierarchy_tables import (
     Occupancy,
     Slices,
     Waits,
+    deadlock_of,
+    launch_label,
+    wait_sentences,
 )
 
 if TYPE_CHECKING:
@@ -244,7 +246,7 @@ class Hierarchy(Tabular, Saved, Frozen):
             The launch does not exist.
         """
         if launch is not None:
-            return "\n".join(hierarchy_why.sentences(self, self._launch(launch)))
+            return "\n".join(wait_sentences(self, self._launch(launch)))
         if self.deadlock is not None:
             return str(self.deadlock)
         response = self.response
@@ -252,15 +254,15 @@ class Hierarchy(Tabular, Saved, Frozen):
             return "no launch has ended"
         longest = int(np.argmax(response))
         first = (
-            f"{hierarchy_why.label(self.launches, longest)}, launch {longest}: the largest "
+            f"{launch_label(self.launches, longest)}, launch {longest}: the largest "
             f"response, {response[longest]} ticks from {self.launches.time[longest]} on"
         )
-        return "\n".join([first, *hierarchy_why.sentences(self, longest)])
+        return "\n".join([first, *wait_sentences(self, longest)])
 
     @property
     def deadlock(self) -> Deadlock | None:
         """The launches that wait for each other; None unless the outcome is "deadlock"."""
-        return hierarchy_why.deadlock(self) if self.outcome == "deadlock" else None
+        return deadlock_of(self) if self.outcome == "deadlock" else None
 
     def _launch(self, launch: int) -> int:
         number = integer(launch, "launch")

@@ -33,8 +33,14 @@ from gpusched._support.arguments import Int64Array, one_of
 from gpusched._support.text import clip
 from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import Launches
-from gpusched.simulate import hierarchy_why
-from gpusched.simulate.hierarchy_tables import REASONS, Blocks, Slices
+from gpusched.simulate.hierarchy_tables import (
+    REASONS,
+    Blocks,
+    Slices,
+    WaitRecords,
+    reason_of,
+    wait_sentences,
+)
 
 VIEWS = ("sm", "stream")
 
@@ -63,7 +69,7 @@ _WAITS = {
 }
 
 
-class Records(hierarchy_why.Records, Protocol):
+class Records(WaitRecords, Protocol):
     """Protocol of a run: the records that are drawn."""
 
     @property
@@ -135,7 +141,7 @@ def _told(run: Records) -> Callable[[int], dict[str, Any]]:
     """The waits of a launch in words, for traces."""
     order = np.argsort(run.waits.launch, kind="stable")
     begin = np.searchsorted(run.waits.launch[order], np.arange(len(run.launches) + 1))
-    return lambda i: {"waits": hierarchy_why.sentences(run, i, order[begin[i] : begin[i + 1]])}
+    return lambda i: {"waits": wait_sentences(run, i, order[begin[i] : begin[i + 1]])}
 
 
 # SMs
@@ -359,7 +365,7 @@ def _waiting(run: Records, shown: Int64Array, since: int, end: int) -> Iterator[
                 lane=stream,
                 start=start,
                 end=stop,
-                name=f"{name} waits {hierarchy_why.reason_of(run, waits, k)}",
+                name=f"{name} waits {reason_of(run, waits, k)}",
                 color=_WAITS[REASONS[waits.why[k]]],
                 style="wait",
                 unfinished=bool(waits.end[k] < 0),

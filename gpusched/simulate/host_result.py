@@ -15,8 +15,7 @@ from gpusched._support.text import named, plural
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.jobs import RunJobs
 from gpusched.simulate import run_results
-from gpusched.simulate.host_intervals import WHAT, Intervals
-from gpusched.simulate.host_waits import HostWaits, waits_of, waits_text
+from gpusched.simulate.host_waits import WHAT, HostWaits, Intervals, waits_of, waits_text
 from gpusched.simulate.run_results import Responses
 from gpusched.ways.old_values import way_of_old
 from gpusched.ways.way import Way

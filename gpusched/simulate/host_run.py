@@ -31,7 +31,7 @@ from gpusched._support.text import shown
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.jobs import Jobs
 from gpusched.simulate.arguments.host_arguments import Victim, host_model, release_ends
-from gpusched.simulate.fifo_releases import read_releases
+from gpusched.simulate.arguments.run_arguments import read_releases
 from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.run_slices import run_to_end
 from gpusched.ways.way import Way

@@ -23,7 +23,7 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.arguments import Int64Array
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.host_intervals import WHAT
+from gpusched.simulate.host_waits import WHAT
 from gpusched.ways.way import Way
 
 COPIES = (WHAT.index("copy in"), WHAT.index("copy out"))

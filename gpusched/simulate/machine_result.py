@@ -346,7 +346,7 @@ class MachineRun(Saved, Frozen):
 
         Raises ValueError for a run without its logs.
         """
-        from gpusched.simulate.machine_usage import shares
+        from gpusched.simulate.machine_timeline import shares
 
         return shares(self)
 

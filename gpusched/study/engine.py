@@ -1,7 +1,11 @@
-"""Computation of a study: its calls, on any executor, with a store and for one shard."""
+"""Computation of a study: its calls, on any executor, with a store and for one shard.
+
+The size of a call follows the measured time of earlier calls; results do not depend on it.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pickle import PicklingError
@@ -11,21 +15,22 @@ import numpy as np
 
 from gpusched._support.progress import reporter
 from gpusched.study.accumulators import Accumulator, Chunk, State
-from gpusched.study.calls import Call, Done, Failure, perform
 from gpusched.study.execution import Execution, SweepError, worker_count
-from gpusched.study.notes import joined_notes, plain_point
-from gpusched.study.planner import Planner
-from gpusched.study.point_results import PointResults, StoredMisfit
-from gpusched.study.points import Point, describe, key_of
-from gpusched.study.sweep_definition import Definition
-from gpusched.study.verification import Identity
-from gpusched.study.width import Width
-from gpusched.study.workers import LostWorker, Workers
+from gpusched.study.point_results import PointResults, StoredMisfit, Width
+from gpusched.study.points import Point, describe, joined_notes, key_of, plain_point
+from gpusched.study.sweep_definition import Definition, Identity
+from gpusched.study.workers import Call, Done, Failure, LostWorker, Workers, perform
 
 if TYPE_CHECKING:
     from gpusched.study.store import Store
 
 __all__ = ["Work", "compute"]
+
+_SECONDS = 0.1  # that a call should take
+_SHORT = 0.001  # seconds that calls may take at the end, whatever is left
+_FIRST = 16  # task sets of a call before anything was measured
+_GROWTH = 8  # of a call over the one that was measured
+_LARGEST = 1 << 16  # task sets of a call, which bounds its memory
 
 Place = tuple[int, int, int]  # of a call: index of the point, first set, number of sets
 
@@ -267,3 +272,84 @@ def _loss(lost: LostWorker, points: Sequence[Point]) -> SweepError:
     if isinstance(lost.error, PicklingError):
         what = "the function cannot be sent to another process, expected one of a module"
     return SweepError(f"{' or '.join(running)}{more}: {what} ({lost})", points[lost.keys[0][0]])
+
+
+class Planner:
+    """Work that has not been given out, in order.
+
+    Parameters
+    ----------
+    chunk
+        Task sets of a call; None to choose it by measured times.
+    largest
+        Most task sets of a call when ``chunk`` is None, and of calls that come together.
+    width
+        Number of workers.
+    """
+
+    def __init__(self, chunk: int | None, largest: int | None, width: int) -> None:
+        self._chunk = chunk
+        self._largest = _LARGEST if largest is None else largest
+        self._width = width
+        self._todo: deque[tuple[int, int, int]] = deque()
+        self._left = 0
+        self._rates: dict[int, tuple[float, int]] = {}  # seconds per set, sets of that call
+        self._rate: tuple[float, int] | None = None  # of the latest call of any point
+
+    def add(self, point: int, first: int, end: int) -> None:
+        """Add the task sets ``first`` .. ``end - 1`` of a point."""
+        self._todo.append((point, first, end))
+        self._left += end - first
+
+    def put_back(self, point: int, first: int, end: int) -> None:
+        """Add task sets that were given out and not computed, as the next."""
+        self._todo.appendleft((point, first, end))
+        self._left += end - first
+
+    def measured(self, point: int, size: int, seconds: float) -> None:
+        """Note the time of the calls for ``size`` task sets."""
+        self._rate = self._rates[point] = (seconds / size, size)
+
+    def next(self) -> tuple[int, int, int, int] | None:
+        """The next calls as (point, first, size, task sets of each).
+
+        None when everything has been given out. Short calls of a given size come several at a time,
+        for about a millisecond.
+        """
+        if not self._todo:
+            return None
+        point, first, end = self._todo.popleft()
+        each = self._chunk or min(end - first, self._size(point))
+        size = each if self._chunk is None else min(end - first, each * self._calls(point, each))
+        if first + size < end:
+            self._todo.appendleft((point, first + size, end))
+        self._left -= size
+        return point, first, size, each
+
+    def _calls(self, point: int, each: int) -> int:
+        """Number of calls of a given size that follow each other in a worker.
+
+        It may be too large for a point that was not measured, since a worker stops in time.
+        """
+        known = self._rates.get(point) or self._rate
+        if known is None:
+            return 1
+        rate, measured = known
+        most = min(_GROWTH * measured, self._largest, -(-self._left // (2 * self._width)))
+        if rate * most > _SHORT:
+            most = int(_SHORT / rate)
+        return max(1, most // each)
+
+    def _size(self, point: int) -> int:
+        own = self._rates.get(point)
+        known = own or self._rate
+        if known is None:
+            size = short = _FIRST
+        else:
+            rate, measured = known
+            most = _GROWTH * measured if own else max(measured // _GROWTH, _FIRST)
+            size = most if rate * most <= _SECONDS else int(_SECONDS / rate)
+            short = size if rate * size <= _SHORT else int(_SHORT / rate)
+        # Towards the end, calls are so short that the workers finish together.
+        even = max(short, -(-self._left // (2 * self._width)))
+        return max(1, min(size, even, self._largest))

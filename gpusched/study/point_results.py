@@ -1,18 +1,124 @@
-"""Results of a point of a study, as they are collected from a store and from calls."""
+"""Results of a point of a study, from a store and from calls, and when its sampling ends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import bisect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._support.arguments import integer, real
+from gpusched._support.text import shown
 from gpusched.study.accumulators import Accumulator, Arrays, Chunk, State
-from gpusched.study.planner import Coverage
-from gpusched.study.width import Width, rounds
 
-__all__ = ["PointResults", "StoredMisfit", "values_of"]
+__all__ = ["Coverage", "PointResults", "StoredMisfit", "Width", "rounds", "values_of"]
+
+
+@dataclass(frozen=True)
+class Width:
+    """Criterion of ``gs.sweep``: sample points until their 95 % confidence intervals are narrow.
+
+    The intervals are checked after ``first`` task sets and then each time the number of sets has
+    grown by a quarter, so that the number of sets of a point does not depend on chunks and workers.
+
+    Attributes
+    ----------
+    width
+        Largest width of an interval (upper minus lower limit), above 0 and below 1.
+    quantity
+        The quantity whose interval is checked; None for all quantities that have one.
+    first
+        Number of task sets before the first check.
+
+    Examples
+    --------
+    >>> import gpusched as gs
+    >>> import numpy as np
+    >>> def test(*, load, count, first, seed):
+    ...     return {"met": np.arange(first, first + count) % 10 >= 10 * load}
+    >>> table = gs.sweep(test, {"load": [0.1, 0.5]}, count=10**6, seed=1, stop=gs.Width(0.1))
+    >>> table["count"].tolist()
+    [157, 387]
+    """
+
+    width: float
+    quantity: str | None = None
+    first: int = 100
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", real(self.width, "width"))
+        if not 0 < self.width < 1:
+            raise ValueError(f"width: got {shown(self.width)}, expected more than 0, less than 1")
+        if integer(self.first, "first") < 1:
+            raise ValueError(f"first: got {self.first}, expected at least 1")
+
+    def reached(self, columns: Mapping[str, Any]) -> bool:
+        """Return whether the intervals among the columns of a point are narrow enough.
+
+        Raises ValueError if there is no interval.
+        """
+        names = [self.quantity] if self.quantity is not None else []
+        names = names or [name[: -len("_low")] for name in columns if name.endswith("_low")]
+        try:
+            widths = [columns[f"{name}_high"] - columns[f"{name}_low"] for name in names]
+        except KeyError:
+            widths = []
+        if not widths:
+            what = "any quantity" if self.quantity is None else shown(self.quantity)
+            raise ValueError(
+                f"stop: got a width for {what}, expected a quantity with a confidence interval"
+            )
+        return bool(max(widths) <= self.width)
+
+
+def rounds(stop: Width | None, count: int) -> Iterator[int]:
+    """Numbers of task sets at which a point is looked at, up to ``count``."""
+    if stop is not None:
+        at = stop.first
+        while at < count:
+            yield at
+            at += -(-at // 4)
+    yield count
+
+
+class Coverage:
+    """Disjoint ranges of task sets that are done."""
+
+    def __init__(self) -> None:
+        self._ranges: list[tuple[int, int]] = []
+        self.count = 0
+
+    def add(self, first: int, size: int) -> None:
+        """Add a range that overlaps none of the others."""
+        self.count += size
+        end = first + size
+        at = bisect.bisect(self._ranges, (first, end))
+        if at < len(self._ranges) and self._ranges[at][0] == end:
+            end = self._ranges.pop(at)[1]
+        if at and self._ranges[at - 1][1] == first:
+            self._ranges[at - 1] = (self._ranges[at - 1][0], end)
+        else:
+            self._ranges.insert(at, (first, end))
+
+    def gaps(self, first: int, end: int) -> list[tuple[int, int]]:
+        """The parts of ``first`` .. ``end - 1`` that are not done, as (first, end)."""
+        gaps = []
+        # The range before the first that begins after ``first`` may contain it.
+        for at in range(max(0, bisect.bisect(self._ranges, (first,)) - 1), len(self._ranges)):
+            a, b = self._ranges[at]
+            if b <= first:
+                continue
+            if a >= end:
+                break
+            if a > first:
+                gaps.append((first, a))
+            first = b
+        if first < end:
+            gaps.append((first, end))
+        return gaps
 
 
 class StoredMisfit(ValueError):

@@ -12,14 +12,12 @@ from typing import Any
 from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.text import clip, escape, shown
 from gpusched.study.accumulators import Chunk, PerSet, State
-from gpusched.study.notes import joined_notes, shown_value, value_key
-from gpusched.study.point_results import PointResults, values_of
-from gpusched.study.points import describe
+from gpusched.study.point_results import PointResults, Width, values_of
+from gpusched.study.points import describe, joined_notes, shown_value, value_key
 from gpusched.study.store import check_same, open_file
 from gpusched.study.store_files import StoreError
 from gpusched.study.sweep_definition import reductions_of
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
-from gpusched.study.width import Width
 
 __all__ = ["StoredStudy", "merge", "open_store"]
 

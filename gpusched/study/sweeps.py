@@ -27,11 +27,11 @@ from gpusched._support.progress import Progress
 from gpusched._support.text import shown
 from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
+from gpusched.study.point_results import Width
 from gpusched.study.points import axes_of, points_of, seeds_of
 from gpusched.study.reductions import Reduction
 from gpusched.study.shardable import shardable
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
-from gpusched.study.width import Width
 
 if TYPE_CHECKING:
     from gpusched.study.stored_study import StoredStudy
@@ -222,7 +222,7 @@ def sweep(
     root = spawn(seed)
     definition = notes = identity = None
     if store is not None:
-        from gpusched.study.notes import plain_value
+        from gpusched.study.points import plain_value
         from gpusched.study.sweep_definition import definition_of
 
         by = None if seed_by is None else seeded

@@ -1,5 +1,5 @@
 /* Lists of eligible batches, and the parts of the search that read them. */
-#include "gpusched.h"
+#include "internal.h"
 
 #include "minunit.h"
 

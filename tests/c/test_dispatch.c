@@ -3,7 +3,7 @@
 #include "gpusched.h"
 
 #include "minunit.h"
-#include "pbs/large/large.h"
+#include "pbs/large/large_parts.h"
 
 /* A batch takes as long as its longest task. */
 static const gs_pbs_oracle_slowdown_t NONE = {1000000000, 1000000000};

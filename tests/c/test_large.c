@@ -1,7 +1,7 @@
 /* The search with batch times as a function, called from C. */
 #include "core/rng.h"
 #include "gpusched.h"
-#include "pbs/large/large.h"
+#include "pbs/large/large_parts.h"
 
 #include "faults.h"
 #include "minunit.h"

@@ -1,5 +1,5 @@
 /* Eligibility by placement and by utilization: the library against all orders of every set. */
-#include "pbs/oracle/oracle.h"
+#include "pbs/oracle/resource_demand.h"
 
 #include "dense_tables.h"
 #include "faults.h"

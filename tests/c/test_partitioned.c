@@ -1,6 +1,6 @@
 /* Assignments of tasks to GPUs, called from C. */
 #include "gpusched.h"
-#include "pbs/partitioned/partitioned.h"
+#include "pbs/partitioned/subsets.h"
 
 #include "minunit.h"
 

@@ -1,5 +1,6 @@
 /* The check of proofs, called from C. */
 #include "gpusched.h"
+#include "pbs/proof/proof_parts.h"
 
 #include "faults.h"
 #include "minunit.h"

@@ -1,5 +1,5 @@
 /* The exact search and its parts, called from C. */
-#include "gpusched.h"
+#include "internal.h"
 
 #include "minunit.h"
 

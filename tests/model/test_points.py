@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched._support.arguments import spawn
-from gpusched.study.notes import plain_value
 from gpusched.study.points import (
     axes_of,
     canonical,
     column_of,
     describe,
     key_of,
+    plain_value,
     points_of,
     seeds_of,
 )

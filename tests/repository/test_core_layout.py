@@ -40,6 +40,7 @@ LAYERS = {
     },
 }
 MOST_SOURCES = 25
+MOST_ENTRY_POINTS = 250  # that gpusched.h reaches
 FILES = sorted(p.relative_to(CSRC) for p in CSRC.rglob("*.[ch]") if p.parent != CSRC)
 HEADERS = [path for path in FILES if path.suffix == ".h"]
 CORE_HEADERS = [path for path in HEADERS if path.parts[0] != "python"]
@@ -218,6 +219,21 @@ def test_a_header_is_public_or_internal() -> None:
     for listed in (public, others):
         assert list(map(str, listed)) == sorted(map(str, listed))
     assert set(public) & set(others) == set() and {*public, *others} <= set(CORE_HEADERS)
+
+
+def test_the_public_header_reaches_entry_points() -> None:
+    """Functions of parts of a method are declared in headers of their own."""
+    reached: set[Path] = set()
+    todo = included(Path("gpusched.h"))
+    while todo:
+        path = todo.pop()
+        if path not in reached:
+            reached.add(path)
+            todo += included(path)
+    declared = r"^(?!static\b|typedef\b)[a-z][\w ]*[ *](gs_\w+)\("
+    names = {name for path in reached for name in re.findall(declared, code_of(path), flags=re.M)}
+    assert {"gs_pbs_search_run", "gs_simulate_host_run"} <= names
+    assert "gs_pbs_prices_solve" not in names and len(names) <= MOST_ENTRY_POINTS
 
 
 def test_few_arguments_by_position() -> None:

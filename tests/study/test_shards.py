@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched._support.arguments import spawn
 from gpusched._support.results import wilson
-from gpusched.study.planner import Coverage
-from gpusched.study.width import rounds
+from gpusched.study.point_results import Coverage, rounds
 
 pytestmark = pytest.mark.python
 

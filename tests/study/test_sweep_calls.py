@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.study import calls
+from gpusched.study import workers
 from gpusched.study.accumulators import PerSet
-from gpusched.study.calls import Call, perform
-from gpusched.study.planner import Planner
+from gpusched.study.engine import Planner
 from gpusched.study.reductions import Mean, Reduction
+from gpusched.study.workers import Call, perform
 
 pytestmark = pytest.mark.python
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.python
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """A worker makes all calls that were planned, however slow the machine is."""
-    monkeypatch.setattr(calls, "_SECONDS", 1e9)
+    monkeypatch.setattr(workers, "_SECONDS", 1e9)
 
 
 def sweep(function, **options):

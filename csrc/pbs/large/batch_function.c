@@ -1,5 +1,5 @@
 /* Eligibility of one batch by placement; times, demand and tables of a batch function. */
-#include "pbs/large/large.h"
+#include "pbs/large/large_parts.h"
 
 #include "core/hash_index.h"
 #include "core/int128.h"

@@ -1,5 +1,5 @@
 /* States, their batches, and the depth-first search. */
-#include "pbs/large/large.h"
+#include "pbs/large/large_parts.h"
 
 #include "core/vector.h"
 

@@ -1,5 +1,5 @@
 /* Column generation by fractional knapsacks, and rounding to a proof. */
-#include "pbs/large/large.h"
+#include "pbs/large/large_parts.h"
 
 #include "core/int128.h"
 #include "core/simplex.h"

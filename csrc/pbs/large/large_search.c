@@ -1,5 +1,5 @@
 /* Rounds of prices, dispatch rules, groups and cores. */
-#include "pbs/large/large.h"
+#include "pbs/large/large_parts.h"
 
 #include "pbs/search.h"
 

@@ -6,6 +6,7 @@
 #include "core/hash_index.h"
 #include "model/schedule.h"
 #include "pbs/feasible.h"
+#include "pbs/latest_start.h"
 #include "pbs/prices.h"
 #include "pbs/refutation.h"
 

@@ -8,6 +8,7 @@
 #include "core/radix_sort.h"
 #include "core/vector.h"
 #include "model/block_placement.h"
+#include "pbs/oracle/resource_demand.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Sums of resource demand by meet in the middle, and the bounds that decide eligibility. */
-#include "pbs/oracle/oracle.h"
+#include "pbs/oracle/resource_demand.h"
 
 #include <string.h>
 

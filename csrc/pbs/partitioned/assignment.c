@@ -1,5 +1,5 @@
 /* Rounds of the search over assignments, the bound before them, and the proofs after them. */
-#include "pbs/partitioned/partitioned.h"
+#include "pbs/partitioned/gpu_tree.h"
 
 #include "core/vector.h"
 #include "pbs/reductions.h"
@@ -20,14 +20,14 @@ void gs_pbs_partitioned_assignment_init(gs_pbs_partitioned_assignment_t *self)
 {
     memset(self, 0, sizeof *self);
     self->answer = -1;
-    for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPU_TREE_GPUS; g++) {
+    for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPUS; g++) {
         gs_schedule_init(&self->schedule[g]);
     }
 }
 
 void gs_pbs_partitioned_assignment_free(gs_pbs_partitioned_assignment_t *self, gs_context_t *ctx)
 {
-    for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPU_TREE_GPUS; g++) {
+    for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPUS; g++) {
         gs_schedule_free(&self->schedule[g], ctx);
     }
     for (int64_t i = 0; i < self->reason_count; i++) {
@@ -243,7 +243,7 @@ int gs_pbs_partitioned_assignment_run(gs_pbs_partitioned_assignment_t *self, gs_
                                       const gs_batch_table_t *tables, int32_t table_count,
                                       int32_t gpus, bool idling)
 {
-    if (gpus < 1 || gpus > GS_PBS_PARTITIONED_GPU_TREE_GPUS) {
+    if (gpus < 1 || gpus > GS_PBS_PARTITIONED_GPUS) {
         return gs_fail(ctx, GS_ERR_VALUE, "gpus", -1, gpus, "a number of GPUs from 1 to 64");
     }
     question_t *question = gs_alloc(ctx, 1, sizeof *question);

@@ -1,5 +1,5 @@
 /* Assignments of tasks to GPUs: the greedy one, and all of them depth first. */
-#include "pbs/partitioned/partitioned.h"
+#include "pbs/partitioned/gpu_tree.h"
 
 #include <string.h>
 
@@ -68,7 +68,7 @@ int gs_pbs_partitioned_gpu_tree_init(gs_pbs_partitioned_gpu_tree_t *self, gs_con
 
 void gs_pbs_partitioned_gpu_tree_free(gs_pbs_partitioned_gpu_tree_t *self, gs_context_t *ctx)
 {
-    for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPU_TREE_GPUS; g++) {
+    for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPUS; g++) {
         gs_pbs_partitioned_subsets_free(&self->subsets[g], ctx);
     }
 }
@@ -147,7 +147,7 @@ static int decide(tree_t *tree, gs_context_t *ctx)
 
 static int descend(tree_t *tree, gs_context_t *ctx, int32_t depth)
 {
-    int32_t gpus[GS_PBS_PARTITIONED_GPU_TREE_GPUS];
+    int32_t gpus[GS_PBS_PARTITIONED_GPUS];
     int status = tree->blame == NULL ? gs_count_states(ctx, 1) : GS_OK;
     if (status != GS_OK || depth == tree->tasks->n) {
         return status == GS_OK ? decide(tree, ctx) : status;
@@ -180,7 +180,7 @@ int gs_pbs_partitioned_gpu_tree_search(gs_pbs_partitioned_gpu_tree_t *self, gs_c
 int gs_pbs_partitioned_gpu_tree_try_greedy(gs_pbs_partitioned_gpu_tree_t *self, gs_context_t *ctx)
 {
     int status = GS_OK;
-    int32_t gpus[GS_PBS_PARTITIONED_GPU_TREE_GPUS];
+    int32_t gpus[GS_PBS_PARTITIONED_GPUS];
     memset(self->mask, 0, sizeof self->mask);
     memset(self->load, 0, sizeof self->load);
     self->found = true;

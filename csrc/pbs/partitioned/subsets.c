@@ -1,5 +1,5 @@
 /* Searches of subsets of the tasks, and what is known of them. */
-#include "pbs/partitioned/partitioned.h"
+#include "pbs/partitioned/subsets.h"
 
 #include "core/vector.h"
 #include "pbs/reductions.h"

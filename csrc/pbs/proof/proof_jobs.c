@@ -1,5 +1,5 @@
 /* Releases, deadlines, intervals and batches of a proof. */
-#include "pbs/proof/proof.h"
+#include "pbs/proof/proof_parts.h"
 
 enum { HALF_BITS = 12, HALF = 1 << HALF_BITS }; /* masks are looked up in two halves */
 

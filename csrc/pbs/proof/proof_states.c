@@ -1,6 +1,6 @@
 /* Claims of dead states, the check that they support each other, and the check of a proof of any
  * kind. */
-#include "pbs/proof/proof.h"
+#include "pbs/proof/proof_parts.h"
 
 #include "core/int128.h"
 

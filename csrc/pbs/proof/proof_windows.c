@@ -1,5 +1,5 @@
 /* Checks of prices and of dead intervals. */
-#include "pbs/proof/proof.h"
+#include "pbs/proof/proof_parts.h"
 
 #include "core/int128.h"
 #include "core/rational.h"

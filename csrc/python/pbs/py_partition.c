@@ -117,7 +117,7 @@ static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize
         return NULL;
     }
     PyObject *result = NULL;
-    gs_batch_table_t tables[GS_PBS_PARTITIONED_GPU_TREE_GPUS];
+    gs_batch_table_t tables[GS_PBS_PARTITIONED_GPUS];
     gs_python_problem_t problem;
     gs_pbs_partitioned_assignment_t found;
     gs_pbs_partitioned_assignment_init(&found);
@@ -129,7 +129,7 @@ static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize
                      (Py_ssize_t)problem.sets);
         goto out;
     }
-    for (npy_intp t = 0; t < problem.sets && t < GS_PBS_PARTITIONED_GPU_TREE_GPUS; t++) {
+    for (npy_intp t = 0; t < problem.sets && t < GS_PBS_PARTITIONED_GPUS; t++) {
         tables[t] = gs_python_problem_table(&problem, t);
     }
     reporter_t reporter = {&call, call.ctx.poll, report, &found.tested, gs_python_now()};

@@ -18,7 +18,6 @@
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_H
 
 #include "core/method.h"
-#include "simulate/gpu/gpu_device.h"
 #include "simulate/hierarchy/hierarchy_state.h"
 
 /* Prepares a simulation; after an error nothing is left to free. Refuses indices out of range and

@@ -21,8 +21,12 @@ from gpusched.model.block_placement import PLACEMENTS
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
-from gpusched.simulate.fifo_releases import GivenReleases, read_releases
+from gpusched.simulate.arguments.run_arguments import (
+    GivenReleases,
+    execution_shares,
+    gap_share,
+    read_releases,
+)
 
 Draw = Literal["job", "wave", "block"]
 Settle = Literal["no", "note", "stop"]
