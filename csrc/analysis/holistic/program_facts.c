@@ -170,9 +170,10 @@ static void end_run(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
                     section_t *s)
 {
     int64_t slice = self->options->timeslice, rest;
-    if (self->options->rule != GS_ANALYSIS_HOLISTIC_TIME_SLICES || s->run == 0) {
+    if (!gs_analysis_holistic_has_turns(self) || s->run == 0) {
         return;
     }
+    t->runs++;
     rest = s->run % slice;
     if (s->run >= slice) {
         add(&t->turn, plus(self->switch_cost, slice), s->run / slice);
@@ -282,7 +283,7 @@ static int add_kernel(const gs_analysis_holistic_t *self, gs_analysis_holistic_t
     t->alone = plus(t->alone, p->time[j]);
     s->kernels++;
     s->run = plus(s->run, p->time[j]);
-    if (self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES) {
+    if (gs_analysis_holistic_has_turns(self)) {
         if (is_loose(self, i)) {
             s->apart += p->time[j] / slice + (p->time[j] % slice > 0);
         }
@@ -388,6 +389,7 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
         t->pieces += t->piece.item[c].count;
     }
     t->on_core = t->cpu;
+    t->runs = is_loose(self, i) ? t->kernels : t->runs;
     if (!self->options->busy) {
         t->delay = plus(t->delay, times(wakes, self->options->wake_latency));
     }
@@ -398,21 +400,26 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
     return status;
 }
 
-/* A context for each task; without a second one there is no switch. */
+/* A context for each task or process; without a second one there is no switch. */
 static int64_t switch_cost(const gs_analysis_holistic_t *self)
 {
     const gs_programs_t *p = self->programs;
-    int64_t users = 0;
+    const bool processes = self->options->parts == GS_ANALYSIS_HOLISTIC_IN_TURNS;
+    int64_t first = -1;
+    bool several = false;
     for (int64_t i = 0; i < p->n; i++) {
-        int64_t kernels = 0;
+        int64_t kernels = 0, context = processes ? p->part[i] : i;
         for (int64_t j = p->begin[i]; j < p->begin[i + 1]; j++) {
             kernels += p->kind[j] == GS_PROGRAMS_KERNEL;
         }
-        users += kernels > 0;
+        if (kernels > 0) {
+            several = several || (first >= 0 && context != first);
+            first = context;
+        }
     }
-    const bool contexts = self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES ||
-                          self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
-    return contexts && users > 1 ? self->options->context_switch : 0;
+    const bool contexts =
+        gs_analysis_holistic_has_turns(self) || self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
+    return contexts && several ? self->options->context_switch : 0;
 }
 
 int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
