@@ -166,6 +166,7 @@ static const char *const ANALYSIS_HOLISTIC_PARTS[] = {
     [GS_ANALYSIS_HOLISTIC_ALL_QUEUES] = "shared",
     [GS_ANALYSIS_HOLISTIC_OWN_BLOCKS] = "own_blocks",
     [GS_ANALYSIS_HOLISTIC_LIMITS] = "limits",
+    [GS_ANALYSIS_HOLISTIC_IN_TURNS] = "in_turns",
 };
 
 static const char *const ANALYSIS_HOLISTIC_LAUNCH[] = {

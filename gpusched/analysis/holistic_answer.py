@@ -40,6 +40,10 @@ _RULES = {
     "has the GPU.",
     "edf_serial": "A dispatcher runs the GPU work of a job at a time, the earliest deadline first.",
 }
+_PROCESSES = (
+    "The GPU serves processes in turn; the tasks of one share the SMs in its slices, each with a "
+    "stream."
+)
 _LAUNCHES = {
     "graph": "Copies and kernels without CPU work between them are launched in one go.",
     "async": "Copies and kernels without CPU work between them are launched one by one, and the "
@@ -72,8 +76,8 @@ class HolisticBound(Answer):
         The programs.
     rule, launches, mode, sharing
         The rule of the GPU; how operations are launched ("mixed" if not all tasks do it alike);
-        the use of the core meanwhile; and the queues of parts of the GPU, "" without parts, or
-        "instances".
+        the use of the core meanwhile; and the queues of parts of the GPU ("in_turns": parts are
+        processes of several tasks, "instances": GPU instances), "" without parts.
     bound
         Response-time bounds in ticks, counted from the arrivals, of tasks that others release from
         the releases; -1 without one: int64 ``(n,)`` or ``(N, n)``.
@@ -127,7 +131,7 @@ class HolisticBound(Answer):
         return (
             "Arrivals of a task are at least a period apart, and all work takes at most its time.",
             *links,
-            _RULES[self.rule],
+            _PROCESSES if self.sharing == "in_turns" else _RULES[self.rule],
             _LAUNCHES[self.launches],
             _MODES[self.mode],
             "Cores have fixed preemptive priorities, and copy engines serve copies in the order in "

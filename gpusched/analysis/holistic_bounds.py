@@ -96,16 +96,18 @@ def holistic(
     rule
         "one_stream": all sections are in one stream. "streams": each task has a stream, with its
         ``level`` and hardware ``channel``; kernels run side by side. "time_slices": each task that
-        uses the GPU is a process; the GPU serves these in turn. "edf_serial": a dispatcher runs the
+        uses the GPU is a process; the GPU serves these in turn. With ``gpu`` or ``threads`` a
+        process has all tasks of a ``part``, each with a stream in a channel of its own, and their
+        kernels share the SMs in its slices. "edf_serial": a dispatcher runs the
         units of jobs, each from its first section with a kernel to its last, one at a time. The one
         that is due first begins, less the longest time of the work behind it; deadlines are at most
         the periods. "gcaps": each task that uses the GPU is a process; the GPU belongs to the one
         with an open section that comes first by ``level``, of equal levels by CPU priority. Levels
         agree with the priorities of each core, which are unique there.
     gpu
-        With streams, GPU whose SMs hold the blocks.
+        With streams, or processes of several tasks: GPU whose SMs hold the blocks.
     threads, sms
-        Without ``gpu``: number of SMs, and threads of each.
+        Likewise, without ``gpu``: number of SMs, and threads of each.
     launches
         "graph": copies and kernels without CPU work between them are one section, which is one
         call. "async": they are one section, with a call for each; where a call costs nothing, that
@@ -172,9 +174,10 @@ def holistic(
     ValueError
         A kernel has no shape although streams need one, or a block fits no SM; a part does not
         exist; tasks of one core have equal priorities with ``mode="busy"`` or gcaps, or levels in
-        another order with gcaps; an option belongs to another rule; there are more tasks than
-        kernels that ``gpu`` runs at once; or tasks release each other in a cycle, or are released
-        by tasks that go back to several, or of several periods.
+        another order with gcaps; streams share a channel in processes of several tasks; an option
+        belongs to another rule; there are more tasks than kernels that ``gpu`` runs at once; or
+        tasks release each other in a cycle, or are released by tasks that go back to several, or of
+        several periods.
     OverflowError
         Times exceed 2**60 ticks.
     gpusched.Cancelled
@@ -190,11 +193,14 @@ def holistic(
     one_of(mode, ("suspend", "busy"), "mode")
     one_of(channel_release, ("dispatched", "ended"), "channel_release")
     began = perf_counter()
-    streams = rule == "streams"
-    _refuse_others(rule, gpu, threads, part_sms, part_limit)
+    processes = rule == "time_slices" and (gpu is not None or threads is not None)
+    streams = rule == "streams" or processes
+    _refuse_others(rule, processes, gpu, threads, part_sms, part_limit)
     _refuse_costs(rule, timeslice, context_switch, update_cost, flag(stall, "stall"))
     limits, per_sm, count = _device(tasks, gpu, threads, sms) if streams else (None, 1, 1)
     sharing, parts = _parts(part_sms, part_limit, queues, count)
+    if processes:
+        sharing, parts = "in_turns", np.full(int(tasks.part.max()) + 1, count, np.int64)
     if flag(instances, "instances") and sharing != ("own" if streams else ""):
         raise ValueError(
             "instances: got it without part_sms, or with part_limit or queues, expected it with "
@@ -205,7 +211,7 @@ def holistic(
     before_begin, before = (None, None) if after is None else _links(after, tasks)
     bound, jobs, terms, ends = _core.holistic(
         **stack,
-        rule=_RULES.index(rule),
+        rule=_RULES.index("streams" if processes else rule),
         launches=np.array([_LAUNCHES.index(form) for form in forms], np.int64),
         busy=mode == "busy",
         latency=integer(latency, "latency"),
@@ -287,10 +293,12 @@ def _links(after: Sequence[Any], tasks: Programs) -> tuple[Int64Array, Int64Arra
     return np.array(begin, np.int64), np.array(found, np.int64)
 
 
-def _refuse_others(rule: str, gpu: Any, threads: Any, *parts: Any) -> None:
-    """Raise for options of streams with another rule."""
+def _refuse_others(rule: str, processes: bool, gpu: Any, threads: Any, *parts: Any) -> None:
+    """Raise for options of streams with another rule; ``processes``: of several tasks."""
     if rule != "streams":
         named = {"gpu": gpu, "threads": threads, "part_sms": parts[0], "part_limit": parts[1]}
+        if processes:
+            named = {"part_sms": parts[0], "part_limit": parts[1]}
         for name, value in named.items():
             if value is not None:
                 raise ValueError(f"{name}: got it with {rule!r}, expected it with 'streams' alone")

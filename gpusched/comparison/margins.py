@@ -315,7 +315,7 @@ class Growth:
         detail, kept = None if answer is None else answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
         if isinstance(detail, HolisticBound):  # of which waits for SMs are rounded to ticks
-            exact = exact and detail.rule != "streams"
+            exact = exact and detail.rule != "streams" and detail.sharing != "in_turns"
         if exact and isinstance(detail, (Verdict, HolisticBound)):
             kept = Allocation.of(detail)
             exact = not (kept.core < 0).any()  # otherwise there is no allocation to keep

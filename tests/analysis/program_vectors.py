@@ -568,6 +568,22 @@ DETAILS = [
         ],
         {0: 3, 1: 10},
     ),
+    # Tasks 0 and 1 have a process.  Task 0: 4, and 2 * 2 of task 1, as a thread is busy while one
+    # of both waits; so three own slices with a switch each, and both of task 2, 4 + 3.  Task 1: 2,
+    # and 4 of task 0.  Task 2: 5 in two slices with switches, and two of the process, 2 * 4.
+    Case(
+        "a process of two tasks",
+        "",
+        "processes",
+        Machine(1, 2, slice=3, switch=1, parts=(1, 1)),
+        [
+            task(100, "K(1,1,4)", core=0, channel=0, part=0),
+            task(100, "K(1,2,2)", core=1, channel=1, part=0),
+            task(100, "K(1,1,5)", core=2, channel=2, part=1),
+        ],
+        {0: 18, 1: 15, 2: 15},
+        options=GRAPH,
+    ),
     # A core of spinning tasks: 2 and 5 of task 0; task 2 of another core waits for both.
     Case(
         "gcaps, busy",

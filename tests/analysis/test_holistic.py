@@ -31,6 +31,7 @@ WAYS = {
     "time_slices": ("time_slices", ""),
     "edf_serial": ("edf_serial", ""),
     "gcaps": ("gcaps", ""),
+    "processes": ("streams", "in_turns"),
 }
 SEGMENT = ("kind", "time", "engine", "blocks", "threads", "block_time")
 
@@ -160,6 +161,8 @@ def random_system(
     limits: tuple[int, ...] = ()
     if way == "limits":
         limits = (random.randint(1, sms), random.randint(1, sms))
+    elif way == "processes":
+        parts = (sms, sms, sms)
     elif WAYS[way][1]:
         parts = (first := random.randint(1, sms - 1), sms - first)
     costs = dict.fromkeys(("launch_cpu", "graph_launch_cpu", "gap", "wake"), 0)
@@ -212,6 +215,8 @@ def random_system(
                 launches=random.choice(forms),
             )
         )
+    if way == "processes":
+        tasks = [replace(t, part=random.randrange(3), channel=i) for i, t in enumerate(tasks)]
     if way == "gcaps":
         machine = replace(machine, update=random.choice((0, 0, 1, 2)), stall=random.random() < 0.3)
         if random.random() < 0.5:
@@ -383,6 +388,25 @@ def test_a_task_alone_takes_its_time() -> None:
         gs.analysis.holistic(tasks, "time_slices", timeslice=2, context_switch=5),
     ]
     assert [answer.response.tolist() for answer in answers] == [[15]] * 3
+
+
+def test_a_process_of_one_task_is_a_context_of_its_own() -> None:
+    """Time slices with shapes say of tasks in parts of their own what they say without."""
+    for seed in range(40):
+        machine, tasks = random_system(Random(f"processes {seed}"), "processes")
+        apart = [replace(task, part=i, level=0) for i, task in enumerate(tasks)]
+        made = programs("processes", machine, apart)
+        costs: dict[str, Any] = {"timeslice": machine.slice, "context_switch": machine.switch}
+        costs |= {"latency": machine.latency, "kernel_gap": machine.gap}
+        plain = gs.analysis.holistic(made, "time_slices", **costs)
+        shapes = {"threads": machine.threads, "sms": machine.sms}
+        found = gs.analysis.holistic(made, "time_slices", **costs, **shapes)
+        assert found.bound.tolist() == plain.bound.tolist()
+        assert found.sharing == "in_turns" and "in its slices" in found.assumptions[1]
+    shared = programs("processes", machine, [replace(task, channel=0) for task in apart])
+    if len(apart) > 1:
+        with pytest.raises(ValueError, match=r"channel.*expected a channel for each stream"):
+            gs.analysis.holistic(shared, "time_slices", **costs, **shapes)
 
 
 def test_a_stack_has_the_answers_of_its_sets() -> None:

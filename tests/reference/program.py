@@ -31,7 +31,8 @@ from math import ceil, floor, inf, lcm
 
 # own_parts: every part has SMs, block queues and channels of its own; shared_parts: the parts share
 # the block queues; channel_parts: they have block queues of their own, but share the channels.
-STREAMS = ("streams", "limits", "own_parts", "shared_parts", "channel_parts")
+# processes: parts have all SMs in turns, and each stream a channel.
+STREAMS = ("streams", "limits", "own_parts", "shared_parts", "channel_parts", "processes")
 WAYS = ("one_stream", *STREAMS, "time_slices", "gcaps", "edf_serial")
 JOBS = 64  # a run with more jobs is given up
 
@@ -498,9 +499,13 @@ def items_of(s: System, k: int, what) -> list[list[int]]:
     return [copies(section, what) for section in s.jobs[k].sections]
 
 
-def switch(s: System, i: int) -> int:
-    """A task that has the GPU for itself never pays for a switch."""
+def switch(s: System, i: int | None = None) -> int:
+    """Of i, or of all that have kernels: a context with the GPU for itself never pays for one."""
+    if i is None:
+        return max((switch(s, k) for k, job in enumerate(s.jobs) if job.kernels), default=0)
     others = [k for k in s.others(i) if meet(s, i, k, "slices")]
+    if s.way == "processes":
+        others = [k for k in others if s.tasks[k].part != s.tasks[i].part]
     return s.machine.switch if any(s.jobs[k].kernels for k in others) else 0
 
 
@@ -759,11 +764,50 @@ def in_streams(s: System, i: int, q: int, w: int) -> int:
             for e in s.engines:
                 asked[e] += with_kernels * max((len(copies(f, e)) for f in fronts), default=0)
     total += met(s, i, w, asked)
-    if job.kernels:
-        for at in regions(s, i):
-            time = waits_for_sms(s, i, q, w, *at)
-            total += time if time == inf else floor(time) if s.whole_ticks else ceil(time)
+    if not job.kernels:
+        return total
+    wait = 0
+    for at in regions(s, i):
+        time = waits_for_sms(s, i, q, w, *at)
+        wait += time if time == inf else floor(time) if s.whole_ticks else ceil(time)
+    return in_processes(s, i, q, w, wait, total) if s.way == "processes" else total + wait
+
+
+def in_processes(s: System, i: int, q: int, w: int, wait, total):
+    """With the slices of other processes, one of each per own slice."""
+    job, L, theta = s.jobs[i], s.machine.slice, switch(s)
+    parts: dict = {}
+    for k, other in enumerate(s.tasks):
+        if s.jobs[k].kernels:
+            parts.setdefault(other.part, []).append(k)
+    tails = sum(k.block_time for k in job.kernels)
+    if len(parts[s.tasks[i].part]) == 1:
+        total += q * (sum(alone(k, s.machine) for k in job.kernels) - tails)
+        turns = q * sum(map(len, slices(s, i)))
+    else:
+        total += wait
+        turns = inf if wait == inf else q * runs(s, i) - 1 + cdiv(q * tails + wait, L)
+    total += product(turns, theta)
+    for part, users in parts.items():
+        if part == s.tasks[i].part:
+            continue
+        if len(users) == 1:
+            total += share(s, i, users[0], w, slices(s, users[0]), turns)
+        else:
+            total += product(turns, L + theta)
     return total
+
+
+def runs(s: System, i: int) -> int:
+    """Kernels of a job, where those count once that follow each other at once."""
+    job = s.jobs[i]
+    if s.machine.gap or job.loose:
+        return len(job.kernels)
+    return sum(
+        isinstance(op, Kernel) and (n == 0 or not isinstance(section[n - 1], Kernel))
+        for section in job.sections
+        for n, op in enumerate(section)
+    )
 
 
 def entries(s: System, i: int) -> int:
@@ -798,7 +842,7 @@ def regions(s: System, i: int) -> list[tuple[int, list[int]]]:
     users = [k for k in range(len(tasks)) if s.jobs[k].kernels]
     if s.way in ("streams", "limits"):
         return [(m.sms, users)]
-    if s.way == "own_parts":
+    if s.way in ("own_parts", "processes"):
         parts = {tasks[i].part}
     elif s.way == "shared_parts":
         parts = set(range(len(m.parts)))

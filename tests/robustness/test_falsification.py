@@ -64,6 +64,14 @@ def test_no_response_above_a_bound_with_a_context_per_task():
         assert int(row[-5]) > 0 and float(row[-2]) > 1, row
 
 
+def test_no_response_above_a_bound_of_processes_in_turns():
+    shown = run("process_falsification.py", "--programs", "60", "--seed", "9000")
+    assert "nothing above a bound" in shown and "0 reach" not in shown
+    less = [sys.executable, "process_falsification.py", "--programs", "20", "--less", "1"]
+    done = subprocess.run(less, cwd=BENCHMARKS, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and "above a bound:" in done.stdout
+
+
 def test_no_response_above_a_bound_of_priority_streams():
     shown = run("priority_streams_falsification.py", "--sets", "30", "--seed", "2")
     assert "no response above a bound" in shown

@@ -144,9 +144,6 @@ int gs_analysis_holistic_gcaps_facts(gs_analysis_holistic_t *self)
     const gs_programs_t *p = self->programs;
     for (int64_t i = 0; i < p->n; i++) {
         int64_t lower = 0;
-        if (self->task[i].kernels > 0) {
-            self->switch_cost = self->task[i].switch_cost; /* the same of all */
-        }
         for (int64_t k = 0; k < p->n; k++) {
             bool more = uses(self, i) && gs_analysis_holistic_is_higher(self, k, i);
             if (more && is_before(self, i, k) && uses(self, k)) {

@@ -137,8 +137,9 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
                            "a time of at least 0 and below 2**60 - 1 ticks");
         }
     }
-    if (options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES &&
-        (options->timeslice < 1 || options->timeslice >= GS_ANALYSIS_COMMON_LIMIT)) {
+    const bool turns = options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES ||
+                       options->parts == GS_ANALYSIS_HOLISTIC_IN_TURNS;
+    if (turns && (options->timeslice < 1 || options->timeslice >= GS_ANALYSIS_COMMON_LIMIT)) {
         return gs_fail(ctx, GS_ERR_VALUE, "timeslice", -1, options->timeslice,
                        "a positive time below 2**60 - 1 ticks");
     }
@@ -170,6 +171,20 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
         status = gs_fail(ctx, GS_ERR_VALUE, "busy", -1, 1, "threads that leave their cores");
     }
     return status == GS_OK && (options->busy || gcaps) ? check_priorities(ctx, programs) : status;
+}
+
+/* Refuses streams that share a channel, where a process may then wait though it has kernels. */
+static int check_channels(const gs_analysis_holistic_t *self)
+{
+    for (int64_t i = 0; i < self->programs->n; i++) {
+        for (int64_t k = 0; k < i && self->task[i].kernels > 0; k++) {
+            if (gs_analysis_holistic_is_mate(self, i, k)) {
+                return gs_fail(self->ctx, GS_ERR_VALUE, "channel", i, self->programs->channel[i],
+                               "a channel for each stream of processes in turns");
+            }
+        }
+    }
+    return GS_OK;
 }
 
 static int allocate(gs_analysis_holistic_t *self)
@@ -207,6 +222,9 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
     }
     if (status == GS_OK && options->rule == GS_ANALYSIS_HOLISTIC_GCAPS) {
         status = gs_analysis_holistic_gcaps_facts(&self);
+    }
+    if (status == GS_OK && options->parts == GS_ANALYSIS_HOLISTIC_IN_TURNS) {
+        status = check_channels(&self);
     }
     if (status == GS_OK && streams) {
         status = gs_analysis_holistic_streams_start(&self);

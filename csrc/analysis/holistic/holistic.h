@@ -35,7 +35,8 @@
  *     CPU_i, while the job is ready and does not run (cpu_terms.c);
  *     COPY_i, while an own copy waits for its engine (cpu_terms.c);
  *     GPU_i, while an own section waits for the GPU: queue_terms.c for one stream and for time
- *     slices, stream_terms.c for streams. GCAPS has terms of its own (gcaps_terms.c).
+ *     slices, stream_terms.c for streams, process_terms.c for those of processes in turns. GCAPS
+ *     has terms of its own (gcaps_terms.c).
  *
  * Operations that are called one by one are with the GPU while their thread still calls others;
  * such instants belong to the CPU. Since they enter their stream at several instants, each is a

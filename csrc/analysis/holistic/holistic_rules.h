@@ -21,7 +21,8 @@ enum {
     GS_ANALYSIS_HOLISTIC_ALL_QUEUES = 2, /* SMs of their own, queues and channels in common */
     GS_ANALYSIS_HOLISTIC_OWN_BLOCKS = 3, /* SMs and queues of their own, channels in common */
     GS_ANALYSIS_HOLISTIC_LIMITS = 4,     /* blocks of a part on so many SMs at once at most */
-    GS_ANALYSIS_HOLISTIC_PARTS = 5
+    GS_ANALYSIS_HOLISTIC_IN_TURNS = 5,   /* a part is a process, which has all SMs for a slice */
+    GS_ANALYSIS_HOLISTIC_PARTS = 6
 };
 
 /* Form in which a task launches the operations of a job between which it has no CPU work. */
@@ -64,8 +65,8 @@ typedef struct {
     int64_t graph_launch_cpu;
     int64_t kernel_gap;     /* of a kernel: from the head of its stream to its queue */
     int64_t wake_latency;   /* from the end of a section to its thread, if that is off its core */
-    int64_t timeslice;      /* time slices: at least 1 */
-    int64_t context_switch; /* time slices, GCAPS */
+    int64_t timeslice;      /* time slices, and streams of processes in turns: at least 1 */
+    int64_t context_switch; /* these, and GCAPS */
     int64_t update_cost;    /* GCAPS: of an update, which opens or closes a section */
     bool stall;             /* GCAPS: every update stops the GPU */
     /* Streams. gpu: resources of an SM, and how many there are; NULL: sms SMs with sm_threads

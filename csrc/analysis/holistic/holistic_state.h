@@ -74,12 +74,13 @@ typedef struct {
     int64_t copies_ahead[GS_PROGRAMS_ENGINES]; /* most before the last kernel of a section */
     gs_analysis_holistic_list_t copy[GS_PROGRAMS_ENGINES];
     int64_t copy_time; /* of all engines */
-    /* One stream: sections, by the time of their operations. Time slices: slices with their
-     * switches. */
+    /* One stream: sections, by the time of their operations. Time slices, and a task that has a
+     * process for itself: slices with their switches. */
     gs_analysis_holistic_list_t turn;
     int64_t turns;       /* of a job; GCAPS: its sections */
     int64_t switch_cost; /* of a turn; 0 for a single context */
     int64_t alone;       /* time of the kernels of a job, alone on all SMs */
+    int64_t runs; /* of kernels of a job that follow each other without a copy, gap or call */
     /* GCAPS. */
     gs_analysis_holistic_list_t inner; /* pieces in open sections */
     int64_t pieces;                    /* of a job */
@@ -158,7 +159,7 @@ struct gs_analysis_holistic_test {
     int64_t *ready;      /* owned, scratch: per more urgent task, its jobs in the ready
                             intervals of a job; LIMIT: not known */
     int64_t *spinning;   /* owned, scratch: per more urgent task, G_h */
-    int64_t switch_cost; /* GCAPS: theta */
+    int64_t switch_cost; /* between contexts; 0 for a single one */
     bool graph;          /* sections of some task may have several operations */
     gs_analysis_holistic_groups_t *groups; /* NULL: no task is released by others */
     /* Streams. */
@@ -262,7 +263,14 @@ static inline bool gs_analysis_holistic_is_elsewhere(const gs_analysis_holistic_
     return self->options->instances && self->programs->part[i] != self->programs->part[k];
 }
 
-/* The share of k in the waiting of i, by their cores: GS_ANALYSIS_HOLISTIC_ALL, ... */
+/* Whether contexts have the GPU in turns. */
+static inline bool gs_analysis_holistic_has_turns(const gs_analysis_holistic_t *self)
+{
+    return self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES ||
+           self->options->parts == GS_ANALYSIS_HOLISTIC_IN_TURNS;
+}
+
+/* The share of k in the waiting of i: GS_ANALYSIS_HOLISTIC_ALL, ... */
 static inline int gs_analysis_holistic_share(const gs_analysis_holistic_t *self, int64_t i,
                                              int64_t k)
 {
@@ -410,6 +418,13 @@ void gs_analysis_holistic_gcaps(const gs_analysis_holistic_t *self, int64_t i, i
 /* stream_terms.c */
 
 gs_analysis_holistic_gpu_t gs_analysis_holistic_streams;
+
+/* process_terms.c */
+
+/* Adds the turns of other processes, or sets the terms of a task with a process for itself.
+ * sms: ticks in which kernels of the q jobs wait for SMs. */
+void gs_analysis_holistic_process(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
+                                  int64_t window, int64_t sms, int64_t *terms);
 
 /* stream_saturation.c */
 

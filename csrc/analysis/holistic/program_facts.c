@@ -170,9 +170,10 @@ static void end_run(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
                     section_t *s)
 {
     int64_t slice = self->options->timeslice, rest;
-    if (self->options->rule != GS_ANALYSIS_HOLISTIC_TIME_SLICES || s->run == 0) {
+    if (!gs_analysis_holistic_has_turns(self) || s->run == 0) {
         return;
     }
+    t->runs++;
     rest = s->run % slice;
     if (s->run >= slice) {
         add(&t->turn, plus(t->switch_cost, slice), s->run / slice);
@@ -282,7 +283,7 @@ static int add_kernel(const gs_analysis_holistic_t *self, gs_analysis_holistic_t
     t->alone = plus(t->alone, p->time[j]);
     s->kernels++;
     s->run = plus(s->run, p->time[j]);
-    if (self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES) {
+    if (gs_analysis_holistic_has_turns(self)) {
         if (is_loose(self, i)) {
             s->apart += p->time[j] / slice + (p->time[j] % slice > 0);
         }
@@ -388,6 +389,7 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
         t->pieces += t->piece.item[c].count;
     }
     t->on_core = t->cpu;
+    t->runs = is_loose(self, i) ? t->kernels : t->runs;
     if (!self->options->busy) {
         t->delay = plus(t->delay, times(wakes, self->options->wake_latency));
     }
@@ -407,16 +409,18 @@ static bool has_kernels(const gs_programs_t *p, int64_t i)
     return j < p->begin[i + 1];
 }
 
-/* A context for each task; without a second one there is no switch. */
+/* A context for each task or process; without a second one there is no switch. */
 static int64_t switch_cost(const gs_analysis_holistic_t *self, int64_t i)
 {
     const gs_programs_t *p = self->programs;
+    const bool processes = self->options->parts == GS_ANALYSIS_HOLISTIC_IN_TURNS;
     bool others = false;
     for (int64_t k = 0; k < p->n && !others; k++) {
-        others = k != i && !gs_analysis_holistic_is_elsewhere(self, i, k) && has_kernels(p, k);
+        bool same = processes ? p->part[k] == p->part[i] : k == i;
+        others = !same && !gs_analysis_holistic_is_elsewhere(self, i, k) && has_kernels(p, k);
     }
-    const bool contexts = self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES ||
-                          self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
+    const bool contexts =
+        gs_analysis_holistic_has_turns(self) || self->options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
     return contexts && others ? self->options->context_switch : 0;
 }
 
@@ -450,6 +454,9 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
             item += l < 3 ? room[l] : segments;
         }
         t->switch_cost = switch_cost(self, i);
+        if (has_kernels(self->programs, i)) {
+            self->switch_cost = t->switch_cost; /* the same of all, but between instances */
+        }
         status = facts_of(self, t, i);
         for (size_t l = 0; l < count; l++) {
             sort(lists[l]);

@@ -52,6 +52,7 @@
  * beta, work and X are those of its tasks, and the times add up. With own queues but channels in
  * common, f belongs to i or a mate, so those of their parts add up. Limits: a kernel whose task may
  * hold blocks on l SMs at most waits with l SMs full at least, those that its part occupies or all.
+ * Processes in turns are parts with own queues, each with all SMs (process_terms.c).
  */
 #include "analysis/holistic/holistic_state.h"
 
@@ -236,5 +237,8 @@ void gs_analysis_holistic_streams(const gs_analysis_holistic_t *self, int64_t i,
         [GS_ANALYSIS_HOLISTIC_CHANNEL] = hold};
     for (int c = 0; c < GS_ANALYSIS_HOLISTIC_TERMS; c++) {
         terms[c] = plus(terms[c], found[c]);
+    }
+    if (self->options->parts == GS_ANALYSIS_HOLISTIC_IN_TURNS && t->kernels > 0) {
+        gs_analysis_holistic_process(self, i, q, window, sms, terms);
     }
 }
