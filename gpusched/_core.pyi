@@ -338,8 +338,9 @@ def place(
 # py_host_set.c
 
 def host_set(
-    period: object, deadline: object, jitter: object, priority: object, offset: object,
-    core: object, segments: object, cpu: object, copy_in: object, kernel: object, copy_out: object
+    period: object, cpu: object, copy_in: object, kernel: object, copy_out: object, *,
+    deadline: object, jitter: object, priority: object, offset: object, core: object,
+    segments: object
 ) -> dict[str, npt.NDArray[Any]] | None: ...
 def host_segments(jobs: object) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints] | None: ...
 

@@ -200,18 +200,24 @@ class HostTasks(HostColumns):
         sources = {"deadline": deadline, "priority": priority, "segments": segments, "name": name}
         old = _derived or {}
         derived = [key for key, given in sources.items() if given is None or given is old.get(key)]
-        row = (period, deadline, jitter, priority, offset, core, segments)
+        row: dict[str, Any] = {
+            "deadline": deadline,
+            "jitter": jitter,
+            "priority": priority,
+            "offset": offset,
+            "core": core,
+            "segments": segments,
+        }
         found = None
         if sizes is None and monotone is False:
-            found = _core.host_set(*row, cpu, copy_in, kernel, copy_out)
+            found = _core.host_set(period, cpu, copy_in, kernel, copy_out, **row)
         if found is not None and sm is not None:
             chosen = sm_sets(sm, MAX_SMS)
             fits = chosen is not None and chosen.ndim == 2  # else there is a stack
             found = found | {"sm": frozen(fit_sm(chosen, found["period"].shape))} if fits else None
         if found is None:
-            fields = dict(zip(ROW_FIELDS, row, strict=True))
             jobs = {"cpu": cpu, "copy_in": copy_in, "kernel": kernel, "copy_out": copy_out}
-            found = _checked(fields, jobs, sm, sizes, flag(monotone, "monotone"))
+            found = _checked({"period": period, **row}, jobs, sm, sizes, flag(monotone, "monotone"))
         vars(self).update(found)
         object.__setattr__(self, "name", task_names(name, self.n))
         self._remember(derived)

@@ -35,14 +35,14 @@ def both(make: Callable[[], gs.HostTasks], monkeypatch: pytest.MonkeyPatch) -> t
     """The outcome with and without the core, and whether the core took the set."""
     quick, taken = _core.host_set, []
 
-    def counted(*given: object) -> object:
-        found = quick(*given)  # type: ignore[arg-type]
+    def counted(*given: Any, **row: Any) -> object:
+        found = quick(*given, **row)
         taken.append(found is not None)
         return found
 
     monkeypatch.setattr(_core, "host_set", counted)
     found = outcome(make)
-    monkeypatch.setattr(_core, "host_set", lambda *given: None)
+    monkeypatch.setattr(_core, "host_set", lambda *given, **row: None)
     monkeypatch.setattr(_core, "host_segments", lambda jobs: None)
     assert outcome(make) == found
     monkeypatch.undo()

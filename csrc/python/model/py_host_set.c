@@ -290,8 +290,8 @@ static PyObject *columns_of(const set_t *self)
 }
 
 GS_PYTHON_SIGNATURE(host_set,
-                    "host_set(period, deadline, jitter, priority, offset, core, segments, cpu, "
-                    "copy_in, kernel, copy_out)",
+                    "host_set(period, cpu, copy_in, kernel, copy_out, *, deadline, jitter, "
+                    "priority, offset, core, segments)",
                     "O<object>O<object>O<object>O<object>O<object>O<object>O<object>O<object>"
                     "O<object>O<object>O<object>",
                     "dict[str, npt.NDArray[Any]] | None",
@@ -303,9 +303,9 @@ static PyObject *host_set(PyObject *module, PyObject *const *args, Py_ssize_t na
                           PyObject *kwnames)
 {
     PyObject *in[GIVEN_FIELDS], *result = NULL;
-    if (!gs_python_parse(&host_set_signature, args, nargs, kwnames, &in[PERIOD], &in[DEADLINE],
-                         &in[JITTER], &in[PRIORITY], &in[OFFSET], &in[CORE], &in[SEGMENTS],
-                         &in[CPU], &in[COPY_IN], &in[KERNEL], &in[COPY_OUT])) {
+    if (!gs_python_parse(&host_set_signature, args, nargs, kwnames, &in[PERIOD], &in[CPU],
+                         &in[COPY_IN], &in[KERNEL], &in[COPY_OUT], &in[DEADLINE], &in[JITTER],
+                         &in[PRIORITY], &in[OFFSET], &in[CORE], &in[SEGMENTS])) {
         return NULL;
     }
     set_t set = {0};
