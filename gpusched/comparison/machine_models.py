@@ -428,6 +428,7 @@ def machine_model(
     channel_release: str = "dispatched",
     jitter: bool = True,
     channels: int | None = None,
+    down: bool = False,
 ) -> MachineModel:
     """The machine that plays a workload under a way; times are in its ticks.
 
@@ -499,6 +500,8 @@ def machine_model(
         False: releases are arrivals.
     channels
         Those of each process or context, in place of the platform's; 0: one for each stream.
+    down
+        Whether times of blocks that are no whole ticks are rounded down, not up.
 
     Raises
     ------
@@ -542,7 +545,7 @@ def machine_model(
     if not jitter:
         columns["jitter"] = np.zeros(len(workload), np.int64)
     columns |= _room_columns(case, rooms, of_client=channels_of_client, channels=channels)
-    columns |= _program_columns(case, rooms, programs, whole=whole)
+    columns |= _program_columns(case, rooms, programs, whole=whole, down=down)
     columns |= _device_columns(models, gpus, programs, rooms, way)
     columns |= dict.fromkeys(_NOT_STATED)  # by workloads and platforms
     columns["item_cooperative"] = _cooperative(programs) if meet and not whole else None
@@ -756,7 +759,7 @@ _ITEM_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "regs", "smem", 
 
 
 def _program_columns(
-    case: _Case, rooms: Sequence[_Room], programs: Sequence[_Program], *, whole: bool
+    case: _Case, rooms: Sequence[_Room], programs: Sequence[_Program], *, whole: bool, down: bool
 ) -> dict[str, Any]:
     """The items and the steps of all tasks."""
     rows: list[tuple[int, ...]] = []
@@ -764,7 +767,7 @@ def _program_columns(
     item_begin, step_begin = [0], [0]
     for room, own in zip(rooms, programs, strict=True):
         gpu = case.gpus[room.device]
-        rows += [_row(item, room, gpu, whole) for item in own.items]
+        rows += [_row(item, room, gpu, whole, down) for item in own.items]
         rows += [(_KINDS.index("cpu"), own.cost, *[0] * 6) for _ in own.calls]
         steps += own.steps
         item_begin.append(len(rows))
@@ -816,7 +819,7 @@ def _cooperative(programs: Sequence[_Program]) -> Int64Array | None:
     return np.array(rows, np.int64) if True in rows else None
 
 
-def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, ...]:
+def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool, down: bool) -> tuple[int, ...]:
     """An item as numbers, by `_ITEM_COLUMNS`."""
     kind = _KINDS.index(item.kind)
     if item.kernel is None:
@@ -832,7 +835,7 @@ def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, .
         if whole and most >= sms and times.stated is not None:
             time = times.stated  # not a multiple of the time of a block
         return (kind, time, 0, 1, 0, 0, 0, most)
-    time = times.needed_block_time()
+    time = math.floor(times.block_on(most)) if down else times.needed_block_time()
     if kernel.sms and most < sms:  # a measured time on fewer SMs is divided by the waves there
         time = max(1, math.ceil(times.block_on(most)))
     return (kind, time, 0, kernel.blocks, kernel.threads or 0, kernel.regs, kernel.smem, 0)

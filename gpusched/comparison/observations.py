@@ -711,8 +711,31 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     if run.late.any() and not watch.timeline and _is_small(models, run):
         # Why a job is late is in its logs.
         run = play(timeline=True, budget=None, **_seeded(watch))
+    limits = choices.limits
+    if (
+        run.late.any()
+        and models.rounded
+        and not _is_late_rounded_down(models, way, choices, watch, until)
+    ):
+        limits = (*limits, ("rounded times", "times of blocks are rounded up to ticks"))
     task, job, release, end = job_columns(run)
-    return _Jobs(task, job, release, end, until, run.now, choices.said, choices.limits, run)
+    return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
+
+
+def _is_late_rounded_down(
+    models: DerivedModels, way: Way, choices: MachineChoices, watch: Watch, until: int
+) -> bool:
+    """Whether a job is late in the run with times of blocks rounded down, which are possible."""
+    found = models.workload.kernel_times(models.platform)
+    kernels = [of for row in found for of in row if of is not None and of.kernel.blocks is not None]
+    if any(of.kernel.sms or of.block_on(of.sms) < 1 for of in kernels):
+        return False  # is not known
+    down = replace(choices, arguments={**choices.arguments, "down": True})
+    run = machine_run(
+        models, way.name, down, until=until, timeline=False,
+        budget=_limits(watch), stop=watch.stop, **_seeded(watch),
+    )  # fmt: skip
+    return bool(run.late.any())
 
 
 def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:

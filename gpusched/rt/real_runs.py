@@ -500,11 +500,15 @@ class _Run:
             "supervisor": self.realtime * (HIGHEST + 1),
         }
 
-    def _cycles(self) -> int:
+    def _cycle(self) -> Fraction:
+        """Hyperperiod of the schedule in ticks of the workload, which may differ from its own."""
         schedule = self.answer.schedule
         assert schedule is not None
-        hyperperiod = schedule.tasks.hyperperiod
-        return math.ceil(Fraction(self.end * self.answer.grain, hyperperiod))
+        tick = finer_tick(self.answer.workload, self.answer.grain)
+        return schedule.tasks.hyperperiod * Fraction(tick) / self.workload._tick
+
+    def _cycles(self) -> int:
+        return math.ceil(self.end / self._cycle())
 
     def _jobs(self) -> list[int]:
         """Jobs of each task: those that arrive before the end, of a schedule whole hyperperiods,
@@ -513,7 +517,7 @@ class _Run:
         schedule = self.answer.schedule if self.plan.played else None
         if schedule is not None:
             tasks, cycles = schedule.tasks, self._cycles()
-            end = cycles * tasks.hyperperiod // self.answer.grain
+            end = int(cycles * self._cycle())
             planned = {
                 name: cycles * tasks.hyperperiod // period
                 for name, period in zip(tasks.name, tasks.period.tolist(), strict=True)

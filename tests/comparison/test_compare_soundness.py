@@ -206,3 +206,16 @@ def test_simulations_state_periodic_releases_once(method: str) -> None:
     assert [text for text in run.assumptions if "released periodically" in text] == [
         "jobs are released periodically, from the offsets, and take their whole times"
     ]
+
+
+def test_a_miss_that_comes_from_rounded_times_is_none() -> None:
+    """Waves of many numbers share no finer tick; the run with times rounded down decides."""
+    waves = (3, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    kernels = [gs.Kernel(100, blocks=16 * count, threads=1024) for count in waves]
+    platform = gs.Platform("AGX Orin", cpus=1, slowdown=None)
+    for deadline, shown in ((1000, None), (999, False), (900, False)):
+        w = gs.Workload([gs.Task("a", 5000, kernels, deadline=deadline)], tick="us")
+        for way in ("streams", "mps", "priority_streams"):
+            run = gs.observe(w, platform, way)
+            assert run.late_count[0] > 0 and run.schedulable is shown, (deadline, way)
+            assert ("rounded" in str(run)) == (shown is None)

@@ -175,6 +175,16 @@ def tasks_of(*, kernel: str = "10ms", period: str = "100ms") -> gs.Workload:
 MACHINE = gs.Platform("AGX Orin", cpus=1, launch_latency="500us")
 
 
+@pytest.mark.parametrize("tick", ["100us", "1us"])
+def test_a_schedule_is_played_as_often_whatever_the_tick(tick: str) -> None:
+    """Jobs are counted in the ticks of the program, hyperperiods in those of the answer."""
+    kernel = gs.Kernel("1ms", blocks=1, threads=64)
+    tasks = [gs.Task("a", "20ms", [kernel]), gs.Task("b", "40ms", [kernel])]
+    answer = gs.analyze(gs.Workload(tasks, tick="10us"), MACHINE, "pbs")
+    found = gs.rt.execute(gs.Workload(tasks, tick=tick), MACHINE, answer, jobs=2)
+    assert [len(found.responses(name)) for name in "ab"] == [4, 2]
+
+
 @pytest.mark.parametrize("way", ["mpcp", "fmlp_plus", "gpu_server", "pbs", "streams"])
 def test_a_kernel_that_takes_three_times_as_long(way: str) -> None:
     """The stand-in takes its time exactly, so that no tolerance below it hides the fault."""
