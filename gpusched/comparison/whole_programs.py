@@ -19,7 +19,7 @@ from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.verdicts.premises import by_core
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.programs import SEGMENT_KINDS, Programs
-from gpusched.model.views.derived_view import View, refuse_triggers, runs_on_cpu
+from gpusched.model.views.derived_view import View, runs_on_cpu
 from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import CPU
 from gpusched.ways.way import Way
@@ -67,7 +67,6 @@ def _time_slices(models: DerivedModels, way: Way) -> _Case:
 
 
 def _edf_serial(models: DerivedModels, way: Way) -> _Case:
-    refuse_triggers(models.workload)
     for task in models.workload:
         if any(runs_on_cpu(part) and not isinstance(part, CPU) for part in task.segments):
             raise ValueError(
@@ -209,8 +208,10 @@ def _keys(models: DerivedModels, answer: HolisticBound) -> str:
         for name, time, uses in zip(tasks.name, due, users.tolist(), strict=True)
         if uses
     )
+    released = any(task.after for task in models.workload)
+    since = "arrival, or from its release by others," if released else "arrival"
     return (
-        "the dispatcher runs the GPU work of the job that is due first, counted from its arrival "
+        f"the dispatcher runs the GPU work of the job that is due first, counted from its {since} "
         f"and less the work behind: {clip(', '.join(keys), 300)}"
     )
 
