@@ -126,7 +126,7 @@ def _link(
     within: int,
     span: tuple[int, int],
 ) -> LinkSuggestion | None:
-    """How jobs of task b that begin at ``start`` follow those of task a; None if they do not."""
+    """Match jobs of task b, which begin at ``start``, with ends of task a; None without a match."""
     ends = np.sort(ends)
     last = np.searchsorted(ends, start, side="right") - 1  # of the jobs of a that have ended
     gap = start - ends[np.maximum(last, 0)]
