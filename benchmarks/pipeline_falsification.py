@@ -59,6 +59,9 @@ NAMES = ("one_stream", "streams", "priority_streams", "mps", "time_slices")
 APART = {name: as_way(name) for name in NAMES} | LOCKS
 """Ways whose test takes tasks that others release."""
 
+DISPATCHED = {"edf_serial": as_way("edf_serial")}
+"""Likewise, where it bounds jobs by deadlines within their periods alone."""
+
 ONE = {name: as_way(name) for name in ("one_stream", "time_slices", "streams")} | LOCKS
 """Ways that are attacked with a thread for each group."""
 
@@ -127,6 +130,32 @@ def random_workload(random: Random) -> gs.Workload:
             paths=[p.replace(phases="given") for p in w.paths],
         )
     return w
+
+
+def with_deadlines(w: gs.Workload, random: Random) -> gs.Workload:
+    """The workload with deadlines that leave room for others of the same period."""
+    tasks = [
+        t.replace(deadline=max(1, random.randint(t.period // 8, t.period // (4 if t.after else 1))))
+        for t in w
+    ]
+    return w.replace(tasks=[t.replace(jitter=t.jitter // 8) if t.jitter else t for t in tasks])
+
+
+def crowded(random: Random) -> gs.Workload:
+    """Short units beside one or two that others release late or early: their windows are full."""
+    work = random.randint(2, 12)
+    tasks = [gs.Task("a", random.randint(18, 30), [gs.CPU(work)], best=1)]
+    for name in ("b", "c")[: random.randint(1, 2)]:
+        unit = random.randint(2, 6)
+        due = unit + random.randint(1, 5)
+        part = gs.Kernel(block_time=unit, blocks=1, threads=128)
+        after = tasks[-1].name if random.random() < 0.5 else "a"
+        best = random.choice((1, unit))
+        tasks.append(gs.Task(name, None, [part], after=after, deadline=due, best=best))
+    for name in "defgh"[: random.randint(2, 5)]:
+        part = gs.Kernel(block_time=random.randint(1, 2), blocks=1, threads=128)
+        tasks.append(gs.Task(name, random.randint(14, 30), [part]))
+    return gs.Workload(tasks, paths=[gs.Path("latency", ["a", "b"])])
 
 
 def random_platform(random: Random) -> gs.Platform:
@@ -244,13 +273,18 @@ def attack(seed: int, seen: dict[str, dict[str, float]], counts: Counter[str]) -
     random = Random(f"pipelines {seed}")
     w, platform = random_workload(random), random_platform(random)
     wrong: list[str] = []
-    cases = [(label, way, w) for label, way in APART.items()]
+    cases = [(label, way, w, platform) for label, way in APART.items()]
+    short = with_deadlines(w, Random(f"deadlines {seed}"))
+    full = crowded(Random(f"crowded {seed}"))
+    wide = gs.Platform(gs.GPU(2, 1024, 8), cpus=len(full), slowdown=None)
+    cases += [(label, way, short, platform) for label, way in DISPATCHED.items()]
+    cases += [(f"{label}, crowded", way, full, wide) for label, way in DISPATCHED.items()]
     with suppress(ValueError):
         one = w.in_one_thread()
-        cases += [(f"{label}, one", way, one) for label, way in ONE.items()]
-    for label, way, workload in cases:
+        cases += [(f"{label}, one", way, one, platform) for label, way in ONE.items()]
+    for label, way, workload, machine in cases:
         try:
-            answer = analyzed(DerivedModels(workload, platform), way, Request(options_of(way)))
+            answer = analyzed(DerivedModels(workload, machine), way, Request(options_of(way)))
         except ValueError:
             continue
         if not answer.bounded.all() or answer.conditions or way.name in PLANNED:
@@ -258,7 +292,7 @@ def attack(seed: int, seen: dict[str, dict[str, float]], counts: Counter[str]) -
         assert way.name in MACHINE_WAYS
         counts[f"{label} programs"] += 1
         for _ in range(6):
-            jobs = played(workload, platform, way, answer, random)
+            jobs = played(workload, machine, way, answer, random)
             counts[f"{label} runs"] += 1
             wrong += check(workload, answer, jobs, seen[label], (seed, label))
     return wrong

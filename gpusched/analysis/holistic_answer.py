@@ -54,6 +54,11 @@ _LAUNCHES = {
 _RELEASES = (
     "A job of a task that others release is released when those of the same arrival have ended."
 )
+_TOGETHER = "The test bounds all tasks or none"
+_FROM_RELEASES = (
+    "; deadlines of tasks that others release count from the releases, and one with GPU work has "
+    "to end, with its latest release and its deadline, within a period"
+)
 _MODES = {
     "suspend": "A thread leaves its core until what it launched has ended.",
     "busy": "A thread keeps its core, at its priority, until what it launched has ended.",
@@ -183,6 +188,8 @@ class HolisticBound(Answer):
 
     def _reason_of(self, i: int) -> str:
         text = super()._reason_of(i)
+        if not self.bounded[i] and self.rule == "edf_serial":
+            return f"{text[:-1]}. {_TOGETHER}{_FROM_RELEASES if self.end is not None else ''}."
         if not self.bounded[i]:
             return f"{text[:-1]}. Its jobs may wait longer and longer."
         parts = self.parts(i)

@@ -152,8 +152,9 @@ def holistic(
     after
         For each task the tasks that release its jobs: None, a name or an index, or a list of them.
         Job j is released when job j of all of them has ended, with k times their period job k j.
-        These go back to one task with arrivals of its own, whose jitter is given. Not for
-        "edf_serial" and "gcaps".
+        These go back to one task with arrivals of its own, whose jitter is given. With
+        "edf_serial", a task with kernels has to have a deadline that ends, from its latest release
+        on, within a period. Not for "gcaps".
     best
         With ``after``, least time of a job of each task.
     windows

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_NUMBER = "^([^0-9]*[A-Za-z])"  # whose group is the text before a range's number
 _KINDS = ("annotation", "step", "stream", "kernel")
-_NEEDS_BY = ("save", "quantile", "distributions", "names", "nesting", "gaps")
+_NEEDS_BY = ("save", "quantile", "distributions", "names", "nesting", "gaps", "links")
 
 
 def add_options(trace: argparse.ArgumentParser) -> None:
@@ -59,6 +59,15 @@ def add_options(trace: argparse.ArgumentParser) -> None:
         help="with --by: keep CPU work between GPU operations if the CPU had waited for the GPU, "
         "or always when the GPU had no work of the job (default: waited)",
     )
+    trace.add_argument(
+        "--links",
+        nargs="?",
+        const="",
+        metavar="TIME",
+        help="with --by annotation: also print which tasks may be released by others, as their "
+        "jobs begin within TIME of the ends of these (default: a tenth of their period); nothing "
+        "of it is saved",
+    )
 
 
 def wanted(options: argparse.Namespace, others: Iterable[str]) -> bool:
@@ -85,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.save is not None:
         _check_suffix(options.save)  # before a large trace is read
+    if options.links is not None and options.by != "annotation":
+        raise Refusal(f"--links: got it with --by {options.by}, expected --by annotation")
     trace = read(options)
     try:
         workload = trace.workload(
@@ -100,15 +111,31 @@ def run(options: argparse.Namespace) -> int:
         raise Refusal(f"--{error}{_period_hint(options, trace)}") from None
     if not any(task.kernels or task.copy_time for task in workload):
         _refuse_without_calls(options.file, trace)
+    links = [] if options.links is None else _suggested(trace, options)
     if options.save is not None:
         workload.save(options.save)
     print(workload)
     print("\n".join(f"- {note}" for note in workload.assumptions))
+    print("\n".join(links), end="\n" if links else "")
     if options.save is not None:
         saved = named(options.save, 300)
         gpu = "" if trace.gpu is None else f' --gpu "{named(trace.gpu.name)}"'
         print(f"wrote {saved}; next: gpusched compare {saved}{gpu} --cpus N")
     return 0
+
+
+def _suggested(trace: Trace, options: argparse.Namespace) -> list[str]:
+    """Lines about what may be released by what; `Refusal` for a malformed time."""
+    try:
+        links = trace.links(
+            options.links or None, names=options.names, nesting=options.nesting or "outermost"
+        )
+    except ValueError as error:
+        raise Refusal(f"--links: {str(error).removeprefix('within: ')}") from None
+    if not links:
+        return ["links: no task begins so soon after the ends of another one's jobs"]
+    head = "links that the order of jobs suggests; it shows no cause, and nothing was changed:"
+    return [head, *(f"- {link}" for link in links)]
 
 
 def _period_hint(options: argparse.Namespace, trace: Trace) -> str:

@@ -82,8 +82,7 @@ def _edf_serial(models: DerivedModels, way: Way) -> _Case:
 
 
 def _refuse_cpu_work_inside(models: DerivedModels, what: str) -> None:
-    """Raise ValueError for threads that need a CPU within the GPU work of a job, and for links."""
-    refuse_triggers(models.workload)
+    """Raise ValueError for threads that need a CPU within the GPU work of a job."""
     for task in models.workload:
         if any(runs_on_cpu(part) and not isinstance(part, CPU) for part in task.segments):
             raise ValueError(
@@ -101,6 +100,7 @@ def _refuse_cpu_work_inside(models: DerivedModels, what: str) -> None:
 
 def _gcaps(models: DerivedModels, way: Way) -> _Case:
     """Sections are GPU segments: a copy in behind a kernel begins another one."""
+    refuse_triggers(models.workload)
     _refuse_cpu_work_inside(models, "GPU segment")
     platform, ranks = models.platform, models.gpu_priorities()
     view = models.programs("time_slices")
@@ -273,8 +273,10 @@ def _keys(models: DerivedModels, answer: HolisticBound) -> str:
         for name, time, uses in zip(tasks.name, due, users.tolist(), strict=True)
         if uses
     )
+    released = any(task.after for task in models.workload)
+    since = "arrival, or from its release by others," if released else "arrival"
     return (
-        "the dispatcher runs the GPU work of the job that is due first, counted from its arrival "
+        f"the dispatcher runs the GPU work of the job that is due first, counted from its {since} "
         f"and less the work behind: {clip(', '.join(keys), 300)}"
     )
 

@@ -65,6 +65,7 @@ from gpusched.io.replays.replay import Replay, TraceReplay
 from gpusched.io.rule_check import Violation
 from gpusched.io.run_log import RunLog, read_run_log
 from gpusched.io.schedcat_sets import read_schedcat
+from gpusched.io.trace_workloads.seen_links import LinkSuggestion
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_kernels import TraceKernels, harmonic_periods
 
@@ -75,6 +76,7 @@ __all__ = [
     "Agreement",
     "BlockLog",
     "Difference",
+    "LinkSuggestion",
     "OccupancyAgreement",
     "Replay",
     "RunLog",

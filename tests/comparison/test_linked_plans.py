@@ -7,6 +7,9 @@ import random
 import pytest
 
 import gpusched as gs
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_models import machine_model
+from gpusched.simulate.machine_run import run_machine
 
 GPU = gs.GPU(sms=8, threads_per_sm=2048, blocks_per_sm=16)
 PLATFORM = gs.Platform(GPU, cpus=4, slowdown=1)
@@ -66,11 +69,60 @@ def test_what_a_plan_cannot_have(changes: dict[str, dict[str, object]], message:
         gs.analyze(FORK.replace(tasks=tasks, paths=[]), PLATFORM, "pbs")
 
 
-@pytest.mark.parametrize("way", ["edf_serial", "edf_parallel"])
-def test_dispatchers_refuse_tasks_that_others_release(way: str) -> None:
-    """Their keys at run time count from releases, those of a table from arrivals."""
+def test_batches_by_deadlines_have_no_tasks_that_others_release() -> None:
+    """Its keys at run time count from releases, those of a table from arrivals."""
     with pytest.raises(ValueError, match="left: got a task after in"):
-        gs.analyze(FORK, PLATFORM, way)
+        gs.analyze(FORK, PLATFORM, "edf_parallel")
+
+
+def test_one_unit_at_a_time_needs_deadlines_within_the_period() -> None:
+    """in may end at 5, then each branch 10 later and out 11 later: the arrivals are 40 apart."""
+    no = gs.analyze(FORK, PLATFORM, "edf_serial")
+    assert no.verdict == "undecided" and "within a period" in no.why("left")
+    due = {"in": 5, "left": 10, "right": 10, "out": 11}
+    tasks = [task.replace(deadline=due[task.name]) for task in FORK]
+    tasks[0] = tasks[0].replace(period=40)
+    path = gs.Path("all", ["in", "left", "out"], deadline=26)
+    w = gs.Workload(tasks, paths=[path])
+    answer = gs.analyze(w, PLATFORM, "edf_serial")
+    assert answer.verdict == "guaranteed" and answer.response.tolist() == [5, 10, 10, 11]
+    assert answer.path("all").bound == 26
+    run = gs.observe(w, PLATFORM, "edf_serial")
+    assert run.worst.tolist() == [2, 3, 6, 3] and run.path("all").latency.max() == 11
+    for deadline, verdict in ((25, "guaranteed"), (26, "undecided")):  # from 15 on, of 40
+        later = [t.replace(deadline=deadline) if t.name == "out" else t for t in tasks]
+        wide = gs.Workload(later, paths=[path.replace(deadline=40)])
+        assert gs.analyze(wide, PLATFORM, "edf_serial").verdict == verdict
+
+
+@pytest.mark.parametrize(("period", "is_late"), [(18, True), (19, True), (20, False)])
+def test_a_late_release_and_an_early_one_are_closer_than_a_period(
+    period: int, is_late: bool
+) -> None:
+    """left is released at 11 and at 21: with the units of four others that is 20 in 18 ticks."""
+    one = {"blocks": 1, "threads": 128}
+    tasks = [
+        gs.Task("in", 20, [gs.CPU(11)], best=1),
+        gs.Task("left", None, [gs.Kernel(block_time=6, **one)], after="in", deadline=8),
+    ]
+    tasks += [gs.Task(name, period, [gs.Kernel(block_time=2, **one)]) for name in "abcd"]
+    w, platform = gs.Workload(tasks), gs.Platform(gs.GPU(2, 1024, 8), cpus=6, slowdown=None)
+    assert gs.analyze(w, platform, "edf_serial").verdict == (
+        "undecided" if is_late else "guaranteed"
+    )
+    models = DerivedModels(w, platform)
+    seen = False
+    for seed in range(4):
+        model = machine_model(
+            models, "edf_serial", until=60, releases=[[0, 20], [], *[[11, 11 + period]] * 4],
+            times=[[[11], [1]], [[6]] * 2, *[[[2]] * 2] * 4], ties="draw", cores=list(range(6)),
+        )  # fmt: skip
+        run = run_machine(model, seed=seed, progress=False)
+        left, jobs = run.jobs["task"] == 1, run.jobs
+        assert jobs["release"][left].tolist() == [11, 21]
+        seen = seen or bool((jobs["end"][left] - jobs["release"][left] > 8).any())
+        seen = seen or bool((jobs["end"][~left] - jobs["arrival"][~left] > period).any())
+    assert seen is is_late
 
 
 def random_pipelines(rng: random.Random) -> tuple[gs.Workload, gs.Platform]:

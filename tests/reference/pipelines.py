@@ -126,6 +126,59 @@ def ends(
     )
 
 
+def edf_ends(
+    machine: program.Machine,
+    tasks: Sequence[program.Task],
+    after: Sequence[Sequence[int]],
+    best: Sequence[int],
+    launches: str = "graph",
+) -> Ends | None:
+    """The ends of units that run one at a time, the earliest deadline first; None if not all are
+    in time.  Deadlines of released tasks count from the release.
+
+    A task with a unit ends by its deadline; any other one ends when its work, delayed by others
+    that end as late as they may, is done.
+    """
+    n = len(tasks)
+    jobs = [program.split(t.segments, launches, machine) for t in tasks]
+    s = program.System("edf_serial", machine, list(tasks), launches == "graph", False, False, jobs)
+    earliest = [0] * n
+    for i in in_order(after):
+        earliest[i] = max((earliest[p] + best[p] for p in after[i]), default=0)
+    s.R = [0] * n
+    before: object = None
+    units = []
+    while before != s.R:
+        before, units = list(s.R), []
+        latest = [
+            max((earliest[p] + s.R[p] for p in after[i]), default=tasks[i].jitter) for i in range(n)
+        ]
+        ends = []
+        for i, t in enumerate(tasks):
+            jitter = latest[i] - earliest[i]
+            front, unit, behind = program.around(s, i)
+            if front + unit + behind + (0 if after[i] else jitter) > t.deadline:
+                return None
+            of = t.deadline + (jitter if after[i] else 0) if unit else jitter + front
+            if of > t.period or t.deadline > t.period:
+                return None
+            ends.append(of)
+            if unit:
+                due = t.deadline - behind
+                late = jitter if after[i] else 0
+                units.append(program.Unit(unit, t.period, due, due - front - jitter + late, late))
+        s.R = ends
+    if not program.in_time(units):
+        return None
+    return Ends(
+        earliest,
+        latest,
+        [a + r for a, r in zip(earliest, s.R, strict=True)],
+        [r - (latest[i] - earliest[i] if after[i] else 0) for i, r in enumerate(s.R)],
+        [False] * n,
+    )
+
+
 def beside(s: program.System, after: Sequence, apart: set, group: Sequence, i: int) -> Alone:
     """The system as task i meets it: tasks of its line are not there, others of its group once."""
     mine = [k for k in range(len(after)) if group[k] == group[i] and k != i]

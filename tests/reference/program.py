@@ -1015,6 +1015,7 @@ class Unit:
     period: int
     due: int  # from the arrival
     window: int  # from the latest request of its turn until it is due
+    late: int = 0  # the first of several may be released so much later than it could have been
 
 
 def edf_serial(s: System) -> bool:
@@ -1080,10 +1081,12 @@ def in_time(units: Sequence[Unit]) -> bool:
     most_time = max(u.time for u in units)
     end = max(u.window for u in units) + lcm(*(u.period for u in units))
     if load < 1:  # beyond, a window holds the rate and all that can come on top
-        end = min(end, ceil((sum(u.time for u in units) + most_time) / (1 - load)))
-    due = {x for u in units for x in range(u.window, end + 1, u.period)}
-    for x in due:
-        demand = sum(((x - u.window) // u.period + 1) * u.time for u in units if u.window <= x)
+        end = min(end, ceil((2 * sum(u.time for u in units) + most_time) / (1 - load)))
+    due = {x for u in units for x in range(u.window - u.late + u.period, end + 1, u.period)}
+    for x in due | {u.window for u in units}:
+        demand = sum(
+            ((x - u.window + u.late) // u.period + 1) * u.time for u in units if u.window <= x
+        )
         in_the_way = max((u.time for u in units if u.due > x), default=0)
         if demand + in_the_way > x:
             return False

@@ -15,6 +15,18 @@
  * most one that began before t1 and is due later, d_k > t2 - t1. QED. Longer arrivals and shorter
  * times only remove terms.
  *
+ * Tasks that others release. Their deadlines and the keys of their units count from the release. Of
+ * a task with a release at most J behind arrivals that are T or more apart (triggered_tasks.c), let
+ * X = J + D if it has a unit, the longest time from such an arrival to the end otherwise; X = D of
+ * a timed task with a unit. Such a unit counts from x = delta = d - P on, P without J, and then
+ * (floor((x - delta + J) / T) + 1) times. With P + e + Z <= D and X <= T for all tasks, the
+ * condition above suffices for all deadlines and all X. Proof. As in triggered_tasks.c, look at the
+ * first instant at which a claim fails; a late release is an earlier late end. As X <= T, a task
+ * has one open job at most until then, so that P, e and Z, from the X of the others, hold. In [t1,
+ * t2] run units of jobs that are released in [t1 - P, t2 - d], as they are due by t2: none where
+ * x < d - P, otherwise those of arrivals in [t1 - P - J, t2 - d]; and at most one that was released
+ * before t1 and is due later. QED. The least X are reached from below.
+ *
  * A unit begins when the dispatcher says so; its thread waits for its core before the first call,
  * which belongs to the unit.
  *
@@ -33,6 +45,7 @@ typedef struct {
     int64_t front, unit, behind;
     int64_t due;    /* d; from the arrival */
     int64_t window; /* delta */
+    int64_t late;   /* J of a task that others release, 0 of others: theirs is in P */
 } around_t;
 
 static int64_t plus(int64_t a, int64_t b)
@@ -165,7 +178,7 @@ static bool last_instant(const gs_programs_t *p, const around_t *around, int64_t
         load += gs_int128_ceil_div(scaled, p->period[i]);
         window = around[i].window > window ? around[i].window : window;
         longest = around[i].unit > longest ? around[i].unit : longest;
-        sum = plus(sum, around[i].unit);
+        sum = plus(sum, times(around[i].late > around[i].window ? 2 : 1, around[i].unit));
     }
     if (load > hyperperiod) {
         return fits;
@@ -186,7 +199,8 @@ static bool fits_in(const gs_programs_t *p, const around_t *around, int64_t x)
     int64_t sum = 0, later = 0;
     for (int64_t i = 0; i < p->n; i++) {
         if (around[i].unit > 0 && around[i].window <= x) {
-            sum = plus(sum, times((x - around[i].window) / p->period[i] + 1, around[i].unit));
+            int64_t units = (x - around[i].window + around[i].late) / p->period[i] + 1;
+            sum = plus(sum, times(units, around[i].unit));
         }
         if (around[i].due > x && around[i].unit > later) {
             later = around[i].unit;
@@ -204,7 +218,9 @@ static int check_demand(const gs_analysis_holistic_t *self, const around_t *arou
         if (around[i].unit == 0) {
             continue;
         }
-        for (int64_t x = around[i].window; x <= last && *accepted; x += p->period[i]) {
+        int64_t x = around[i].window, next = x - around[i].late;
+        for (; x <= last && *accepted; x = next) {
+            next += p->period[i];
             *accepted = ++instants <= MOST_INSTANTS && fits_in(p, around, x);
             int status = gs_poll(self->ctx, p->n);
             if (status != GS_OK) {
@@ -213,6 +229,65 @@ static int check_demand(const gs_analysis_holistic_t *self, const around_t *arou
         }
     }
     return GS_OK;
+}
+
+/* Whether a task counts deadlines from a release that others make. */
+static bool is_released(const gs_analysis_holistic_t *self, int64_t i)
+{
+    return self->groups != NULL && self->groups->source[i] != i;
+}
+
+/* P with the jitter, e, Z, d and delta of a task, and whether a job alone ends in time. */
+static int find_window(const gs_analysis_holistic_t *self, int64_t i, around_t *around,
+                       bool *accepted)
+{
+    const gs_programs_t *p = self->programs;
+    int status = find_around(self, i, around);
+    int64_t late = is_released(self, i) ? 0 : p->jitter[i];
+    int64_t all = plus(plus(plus(around->front, late), around->unit), around->behind);
+    *accepted = *accepted && p->deadline[i] <= p->period[i] && all <= p->deadline[i];
+    around->late = p->jitter[i] - late;
+    around->due = p->deadline[i] - around->behind;
+    around->window = around->due - plus(around->front, late);
+    around->front = plus(around->front, p->jitter[i]);
+    return status;
+}
+
+/* X of tasks that others release, and of those that release them. */
+static int find_ends(gs_analysis_holistic_t *self, around_t *around, bool *accepted)
+{
+    const gs_programs_t *p = self->programs;
+    int status = GS_OK;
+    for (int64_t i = 0; i < p->n; i++) {
+        self->response[i] = 0;
+    }
+    for (bool changed = true; changed && *accepted && status == GS_OK;) {
+        changed = false;
+        for (int64_t at = 0; at < p->n && *accepted && status == GS_OK; at++) {
+            const int64_t i = self->groups->order[at], before = self->response[i];
+            gs_analysis_holistic_find_release(self, i);
+            status = find_window(self, i, &around[i], accepted);
+            int64_t end = around[i].front;
+            if (around[i].unit > 0) {
+                end = plus(p->deadline[i], is_released(self, i) ? p->jitter[i] : 0);
+            }
+            self->response[i] = end > before ? end : before;
+            self->groups->delayed[i] = self->response[i] - p->jitter[i];
+            *accepted = *accepted && self->response[i] <= p->period[i];
+            changed = changed || self->response[i] != before;
+        }
+    }
+    return status;
+}
+
+/* No task has a bound, so that none has a latest release or end. */
+static void leave_open(gs_analysis_holistic_t *self)
+{
+    for (int64_t at = 0; at < self->programs->n; at++) {
+        const int64_t i = self->groups->order[at];
+        gs_analysis_holistic_find_release(self, i);
+        self->response[i] = GS_ANALYSIS_COMMON_LIMIT;
+    }
 }
 
 int gs_analysis_holistic_edf(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *answer)
@@ -224,13 +299,13 @@ int gs_analysis_holistic_edf(gs_analysis_holistic_t *self, gs_analysis_holistic_
     for (int64_t i = 0; i < p->n; i++) {
         self->response[i] = p->deadline[i];
     }
+    if (status == GS_OK && self->groups != NULL) {
+        status = find_ends(self, around, &accepted);
+    }
     for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
-        status = find_around(self, i, &around[i]);
-        around[i].front = plus(around[i].front, p->jitter[i]);
-        int64_t all = plus(plus(around[i].front, around[i].unit), around[i].behind);
-        accepted = accepted && p->deadline[i] <= p->period[i] && all <= p->deadline[i];
-        around[i].due = p->deadline[i] - around[i].behind;
-        around[i].window = around[i].due - around[i].front;
+        if (self->groups == NULL) {
+            status = find_window(self, i, &around[i], &accepted);
+        }
         units = units || around[i].unit > 0;
     }
     if (status == GS_OK && accepted && units) {
@@ -247,6 +322,14 @@ int gs_analysis_holistic_edf(gs_analysis_holistic_t *self, gs_analysis_holistic_
             terms[GS_ANALYSIS_HOLISTIC_CPU] = around[i].front - p->jitter[i];
             terms[GS_ANALYSIS_HOLISTIC_GPU] = alone ? 0 : around[i].window - around[i].unit;
             terms[GS_ANALYSIS_HOLISTIC_BEHIND] = around[i].behind;
+        }
+    }
+    if (status == GS_OK && self->groups != NULL) {
+        if (!accepted) {
+            leave_open(self);
+        }
+        for (int64_t i = 0; i < p->n; i++) {
+            gs_analysis_holistic_report(self, i, answer);
         }
     }
     gs_free(self->ctx, around);

@@ -162,8 +162,7 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
         status = check_instances(ctx, programs, options);
     }
     const bool gcaps = options->rule == GS_ANALYSIS_HOLISTIC_GCAPS;
-    const bool timed = gcaps || options->rule == GS_ANALYSIS_HOLISTIC_EDF;
-    if (status == GS_OK && options->links != NULL && timed) {
+    if (status == GS_OK && options->links != NULL && gcaps) {
         status = gs_fail(ctx, GS_ERR_VALUE, "rule", -1, options->rule,
                          "another rule where tasks release each other");
     }
@@ -236,10 +235,12 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
         self.groups = &groups;
         released.jitter = groups.jitter;
         self.programs = &released;
-        status = gs_analysis_holistic_groups_solve(&self, answer);
+    }
+    if (status == GS_OK && options->rule == GS_ANALYSIS_HOLISTIC_EDF) {
+        status = gs_analysis_holistic_edf(&self, answer);
     } else if (status == GS_OK) {
-        status = options->rule == GS_ANALYSIS_HOLISTIC_EDF ? gs_analysis_holistic_edf(&self, answer)
-                                                           : solve(&self, answer);
+        status = self.groups != NULL ? gs_analysis_holistic_groups_solve(&self, answer)
+                                     : solve(&self, answer);
     }
     gs_analysis_holistic_groups_free(&self, &groups);
     gs_analysis_holistic_streams_free(&self);

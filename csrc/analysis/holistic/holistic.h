@@ -63,7 +63,7 @@
 #include "analysis/holistic/holistic_rules.h"
 #include "core/method.h"
 
-/* With links: triggered_tasks.c; not for one unit at a time and GCAPS.
+/* With links: triggered_tasks.c, and edf_terms.c for one unit at a time; not for GCAPS.
  *
  * Errors: those of gs_programs_check; GS_ERR_VALUE for options out of range, for links that make no
  * groups, for blocks that fit no SM, and for block sizes of more than 2^24 combinations;

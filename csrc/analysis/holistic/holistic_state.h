@@ -386,9 +386,16 @@ void gs_analysis_holistic_groups_free(gs_analysis_holistic_t *self,
 int gs_analysis_holistic_groups_solve(gs_analysis_holistic_t *self,
                                       gs_analysis_holistic_answer_t *answer);
 
+/* The latest release of a task, from the bounds so far, and its jitter. */
+void gs_analysis_holistic_find_release(gs_analysis_holistic_t *self, int64_t i);
+
+/* The answer for a task; terms of a bound that there is not are 0. */
+void gs_analysis_holistic_report(const gs_analysis_holistic_t *self, int64_t i,
+                                 gs_analysis_holistic_answer_t *answer);
+
 /* edf_terms.c */
 
-/* The answer for one unit at a time. */
+/* The answer for one unit at a time, with groups or without. */
 int gs_analysis_holistic_edf(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *answer);
 
 /* queue_terms.c */

@@ -178,8 +178,7 @@ void gs_analysis_holistic_groups_free(gs_analysis_holistic_t *self,
     gs_free(self->ctx, groups->apart);
 }
 
-/* The latest release of a task, and its jitter. */
-static void find_release(gs_analysis_holistic_t *self, int64_t i)
+void gs_analysis_holistic_find_release(gs_analysis_holistic_t *self, int64_t i)
 {
     gs_analysis_holistic_groups_t *groups = self->groups;
     const gs_analysis_holistic_links_t *links = self->options->links;
@@ -196,7 +195,7 @@ static int bound(gs_analysis_holistic_t *self, int64_t i, gs_analysis_holistic_a
     gs_analysis_holistic_groups_t *groups = self->groups;
     const int64_t source = groups->source[i];
     int status = GS_OK;
-    find_release(self, i);
+    gs_analysis_holistic_find_release(self, i);
     if (groups->latest[i] >= GS_ANALYSIS_COMMON_LIMIT) {
         self->response[i] = GS_ANALYSIS_COMMON_LIMIT;
         groups->apart[source] = false;
@@ -223,9 +222,8 @@ static int bound(gs_analysis_holistic_t *self, int64_t i, gs_analysis_holistic_a
     return status;
 }
 
-/* The answer for a task; terms of a bound that there is not are 0. */
-static void report(const gs_analysis_holistic_t *self, int64_t i,
-                   gs_analysis_holistic_answer_t *answer)
+void gs_analysis_holistic_report(const gs_analysis_holistic_t *self, int64_t i,
+                                 gs_analysis_holistic_answer_t *answer)
 {
     const gs_analysis_holistic_groups_t *groups = self->groups;
     const bool timed = groups->source[i] == i,
@@ -270,7 +268,7 @@ int gs_analysis_holistic_groups_solve(gs_analysis_holistic_t *self,
         }
     }
     for (int64_t i = 0; i < n && status == GS_OK; i++) {
-        report(self, i, answer);
+        gs_analysis_holistic_report(self, i, answer);
     }
     return status;
 }

@@ -31,13 +31,17 @@ from gpusched.io.traces.trace_tables import (
 )
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import pandas as pd
 
     from gpusched.io.replays.replay import TraceReplay
     from gpusched.io.trace_workloads.candidates import By, Periods
     from gpusched.io.trace_workloads.from_trace import Gaps, Quantile
     from gpusched.io.trace_workloads.occurrences import Nesting
+    from gpusched.io.trace_workloads.seen_links import LinkSuggestion
     from gpusched.model.gpu import GPU
+    from gpusched.model.workload.time_units import Time
     from gpusched.model.workload.workloads import Workload
 
 __all__ = ["Trace"]
@@ -298,6 +302,54 @@ class Trace(Tabular):
         return workload_of(
             self, by, period, quantile, names, nesting, gaps, distributions=distributions
         )
+
+    def links(
+        self,
+        within: Time | None = None,
+        *,
+        names: str | re.Pattern[str] | None = None,
+        nesting: Nesting = "outermost",
+        share: str | int | float | Fraction = "0.9",
+    ) -> tuple[LinkSuggestion, ...]:
+        """Suggest which annotated ranges may be released by others (``Task(after=)``).
+
+        A range is a candidate if its jobs begin soon after ends of another's, at a constant
+        difference of their numbers. **That is an order, and no cause**: two timers of one rate look
+        the same. Nothing is applied; a workload gets a link where you state one.
+
+        >>> trace = gs.io.read_trace("tests/data/perception.pt.trace.json.gz")
+        >>> for link in trace.links(within="10ms", share=1):
+        ...     print(link)
+        perhaps planner is after each job of detector: 8 of 8 of its jobs begin within 10ms of an \
+end, 7.08226ms to 7.281523ms later; by chance 26% would
+
+        (They are timers: the time between them is long, and as constant as the clock.)
+
+        Parameters
+        ----------
+        within
+            Longest time from the end of a job, with its work on the GPU, to the beginning of the
+            one that follows: ns, or text with a unit. Default: a tenth of the median distance
+            between beginnings of the task that follows.
+        names, nesting
+            Which ranges are tasks, as of `workload`.
+        share
+            Least share of a task's jobs that follow.
+
+        Returns
+        -------
+        tuple of gs.io.LinkSuggestion
+            Those with the largest share of jobs first. Tasks with less than three jobs are left
+            out.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The trace has no such ranges or no launches; an argument is invalid.
+        """
+        from gpusched.io.trace_workloads.seen_links import suggested_links
+
+        return suggested_links(self, within, names, nesting, share)
 
     def launches(
         self,
