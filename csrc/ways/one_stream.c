@@ -3,11 +3,17 @@
 
 #include "analysis/holistic/holistic.h"
 
-static const char *const WITHOUT[] = {
-    "rule",         "launches",   "launch_cpu", "graph_launch_cpu", "kernel_gap",
-    "wake_latency", "mode",       "latency",    "timeslice",        "context_switch",
-    "part_sms",     "part_limit", "queues",     "channel_release",  "after",
-    "best",         "windows",    "instances",  "assumed",          NULL};
+static const char *const WITHOUT[] = {"rule",        "launches",
+                                      "launch_cpu",  "graph_launch_cpu",
+                                      "kernel_gap",  "wake_latency",
+                                      "mode",        "latency",
+                                      "timeslice",   "context_switch",
+                                      "update_cost", "stall",
+                                      "part_sms",    "part_limit",
+                                      "queues",      "channel_release",
+                                      "after",       "best",
+                                      "windows",     "instances",
+                                      "assumed",     NULL};
 
 const gs_ways_way_t gs_ways_one_stream = {
     .name = "one_stream",
