@@ -30,6 +30,10 @@ _FEWEST = 3
 class LinkSuggestion:
     """A task that others may release, as a trace suggests; see ``gs.io.Trace.links``.
 
+    >>> print(gs.io.LinkSuggestion("camera", "net", 1, 9, 10, 5_000, 8_000, 50_000, chance=0.05))
+    perhaps net is after each job of camera: 9 of 10 of its jobs begin within 50us of an end, \
+5us to 8us later; by chance 5% would
+
     Attributes
     ----------
     after, task
