@@ -428,7 +428,7 @@ class Growth:
 def _chosen(
     workload: Workload, platform: Platform, request: Request, kept: Allocation | None
 ) -> str:
-    """What a test chose for a workload where there was more than one choice."""
+    """Cores or SMs that a test chose for a workload, if it had more than one choice."""
     if kept is None:
         return ""
     open_ = any(task.core is None for task in workload) and len(workload) > 1

@@ -224,7 +224,7 @@ def test_blocks_that_wait_for_each_other_all_fit(barrier: Any, tmp_path: Path) -
 
 @pytest.mark.parametrize("way", ["one_stream", "time_slices", "edf_serial", "streams"])
 def test_cooperative_launches_beside_kernels_that_are_known_by_their_times(way: str) -> None:
-    """Where no kernels meet, blocks start on an empty GPU, as those of any other launch do."""
+    """Blocks that meet no other kernel start on an empty GPU, as those of any other launch do."""
     w, plain = (
         gs.Workload([of(grid(barrier), gs.Kernel(7)), of(gs.Kernel(20), name="b")])
         for barrier in ("cooperative", None)
