@@ -119,6 +119,8 @@ ARGUMENTS: dict[str, Any] = {
     "best": np.array([1, 0]),
     "waits": np.array([[[0, 1, 0, 0], [1, 0, 0, 0]]]),
     "windows": True,
+    "instances": False,
+    "assumed": np.array([-1, -1]),
     "parts": 2,
     "rule": 1,
     "shares": np.array([1, 2, 1, 1, 1, 4]),  # low, high, gap of a simulation of hosts

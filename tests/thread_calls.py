@@ -24,6 +24,8 @@ import gpusched as gs
 
 # Figures of whole papers, which take seconds, and the command line, which ends the process.
 NOT_CALLED = ("gpusched.experiments.", "gpusched.cli.", "gpusched.__main__")
+# Examples that share a lock by its name, and players, which play once.
+NOT_CALLED += ("gpusched.rt.gpu_lock", "gpusched.rt.plan_player")
 OWN = ("FifoSimulation.", "HostSimulation.", "HierarchySimulation.", "MachineSimulation.")
 
 

@@ -77,7 +77,7 @@ def test_equals_an_enumeration(way: str, what: list[str], tasks: int, sms: int, 
     assert found.margin.factor == gs.margin(found.workload, found.platform, way).factor
 
 
-@pytest.mark.parametrize("way", ["mpcp", "fmlp_plus", "gpu_server", "gcaps"])
+@pytest.mark.parametrize("way", ["mpcp", "fmlp_plus", "gpu_server"])
 def test_quick_rejections_change_nothing(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer is that of a search in which each choice has a whole analysis for each factor."""
     asked: list[bool] = []

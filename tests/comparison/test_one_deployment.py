@@ -99,14 +99,14 @@ def test_cores_of_the_first_reading_are_kept() -> None:
     """With two engines worst fit is accepted with cores that fail with one, and the reverse."""
     w = gs.Workload(
         [
+            gs.Task("t0", 40, [gs.CPU(5), gs.CopyIn(1), kernel(2, 4)], deadline=38),
+            gs.Task("t1", 20, [kernel(3, 2, 40_000)], deadline=12),
+            gs.Task("t2", 60, [kernel(6, 1)], deadline=51),
             gs.Task(
-                "t0", 40, [gs.CPU(1), gs.CopyIn(1), kernel(4, 1, 40_000), gs.CopyOut(2)],
-                deadline=39,
+                "t3", 20, [gs.CPU(2), gs.CopyIn(1), kernel(5, 2, 40_000), gs.CopyOut(1)],
+                deadline=13,
             ),
-            gs.Task("t1", 40, [gs.CPU(5), kernel(2, 1)], deadline=23),
-            gs.Task("t2", 60, [gs.CPU(1), kernel(5, 2)]),
-            gs.Task("t3", 60, [gs.CPU(1), kernel(6, 4), gs.CopyOut(2)], deadline=44),
-            gs.Task("cpu", 30, [gs.CPU(4)]),
+            gs.Task("cpu", 30, [gs.CPU(7)]),
         ]
     )  # fmt: skip
     platform = gs.Platform(gpu(), cpus=2, slowdown=None)

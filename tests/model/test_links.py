@@ -284,7 +284,7 @@ CALLS: dict[str, Any] = {
     "job set": lambda w, p: gs.io.write_job_set(w, "/nowhere/jobs.csv"),
     **{
         f"analyze {way}": lambda w, p, way=way: gs.analyze(w, p, way)
-        for way in ("srm", "container", "edf_serial", "edf_parallel")
+        for way in ("srm", "container", "edf_parallel")
     },
 }  # fmt: skip
 

@@ -18,7 +18,6 @@ from gpusched.comparison.released_tasks import (
     takes_tasks_apart,
     tested_with_links,
 )
-from gpusched.comparison.whole_programs import WHOLE_PROGRAMS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
@@ -26,7 +25,7 @@ from gpusched.ways.way import Way
 
 __all__ = ["QuickRejection", "have_cores"]
 
-_COLUMNS = {"cores": "core", "priorities": "priority", "gpu_priorities": "gpu_priority"}
+_COLUMNS = {"cores": "core", "priorities": "priority"}
 _KEPT = 4  # factors whose tasks are kept
 
 
@@ -49,15 +48,10 @@ class QuickRejection:
         if way.modes:
             options.setdefault("mode", way.modes[0])
         self._way = way.replace(**options)
-        users = DerivedModels(*program).gpu_users()
-        self._users = [program[0].index(task.name) for task in users]
         self._columns = [_COLUMNS.get(one.name) for one in opens]
         self._kept: dict[Fraction | None, tuple[HostTasks, Links | None, Way] | None] = {}
         self._applies = (
-            way.family in ("lock", "contexts")
-            and way.name not in WHOLE_PROGRAMS
-            and None not in self._columns
-            and have_cores(program[0], opens)
+            way.family == "lock" and None not in self._columns and have_cores(program[0], opens)
         )
 
     def rejects(self, point: Sequence[Value], factor: Fraction | None) -> bool:
@@ -78,10 +72,6 @@ class QuickRejection:
             str(column): np.array(value, np.int64)
             for column, value in zip(self._columns, point, strict=True)
         }
-        if (of_users := chosen.pop("gpu_priority", None)) is not None:
-            ranks = np.arange(hosts.n) + len(of_users)  # others after them
-            ranks[self._users] = of_users
-            way = way.replace(gpu_priority=ranks)
         cpus, stop = self._program[1].cpus, self._request.stop
         try:
             verdict, _ = tested_with_links(
