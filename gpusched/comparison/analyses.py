@@ -445,7 +445,8 @@ def _whole_answer(
 
     def test(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         kept = None if request.allocation is None else request.allocation.core
-        found = whole_program(models, way, kept, request.stop, request.beside)
+        asked = way.replace(**request.options)  # a comparison has the modes of a way as options
+        found = whole_program(models, asked, kept, request.stop, request.beside)
         answer, view = found.answer, found.view
         return Found(answer, view, bool(answer.accepted), found.said, found.slower)
 

@@ -104,3 +104,19 @@ def test_programs_of_the_other_test_alone() -> None:
     assert whole(OWNERS, platform).accepted
     with pytest.raises(gs.NotApplicable):  # an option of the other test
         whole(OWNERS, fixed_point="one_pass")
+
+
+def test_rows_of_a_comparison_have_their_modes() -> None:
+    """A busy thread keeps its core during the GPU work of its job."""
+    w = gs.Workload(
+        [
+            gs.Task("a", 30, [kernel(3)], priority=0, core=0, deadline=20),
+            gs.Task("b", 24, [gs.CopyIn(1), gs.CopyIn(2)], priority=1, core=0, deadline=48),
+        ]
+    )
+    rows = {row.label: row.answer for row in gs.compare(w, PLATFORM, ways=["gcaps"])}
+    for mode, bound in (("suspend", 3), ("busy", 6)):
+        answer = rows[f"gcaps ({mode})"]
+        assert answer is not None and answer.method == "holistic"
+        assert answer.response.tolist() == [3, bound]
+        assert gs.analyze(w, PLATFORM, "gcaps", mode=mode).response.tolist() == [3, bound]

@@ -171,3 +171,15 @@ def test_frames_with_other_times() -> None:
         plan.with_times(gs.KernelTasks([8] * 3, [1] * 3), slow)
     with pytest.raises(TypeError, match="table"):
         plan.with_times(tasks, None)  # type: ignore[arg-type]
+
+
+def test_rows_of_a_comparison_are_the_answers_for_their_way_and_mode() -> None:
+    for seed in range(8):
+        rng = random.Random(seed)
+        w, platform = program(rng), gs.Platform(gpu(), cpus=rng.choice([1, 2]), slowdown=None)
+        rows = [row for row in gs.compare(w, platform) if row.answer is not None]
+        assert len(rows) > 10
+        for row in rows:
+            alone = gs.analyze(w, platform, row.way, **dict(row.options))
+            assert row.answer.verdict == alone.verdict and row.answer.method == alone.method
+            assert row.answer.response.tolist() == alone.response.tolist(), row.label
