@@ -22,6 +22,7 @@ The first error ends the program, with the seed that shows it. 10,000 kernels, 1
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import tempfile
 import time
@@ -38,7 +39,7 @@ from random_workloads import random_case
 
 import gpusched as gs
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.whole_programs import whole_program
+from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, whole_program
 from gpusched.ways import as_way
 
 Lines = list[str]
@@ -484,15 +485,18 @@ def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fract
     detail = first.detail
     given = DerivedModels(grown(w, what, factor), p)
     models = given.refined(first.way, test=True)
-    if isinstance(detail, gs.analysis.HolisticBound):
-        found = whole_program(models, as_way(first.way), detail.tasks.core, None)
-        if found.answer.accepted:
-            return True
+    whole = isinstance(detail, gs.analysis.HolisticBound)
+    if first.way in WHOLE_PROGRAMS:
+        chosen = detail.tasks if whole else detail.hosts
+        core = dict(zip(chosen.name, chosen.core.tolist(), strict=True))
+        cores = np.array([core[name] for name in models.workload.names])
+        with contextlib.suppress(ValueError):  # what the test of whole programs refuses
+            if whole_program(models, as_way(first.way), cores, None).answer.accepted:
+                return True
     waits, split = first.way in ("stgm", "gcaps", "time_slices"), first.way == "time_slices"
     switches = first.way not in ("gcaps", "time_slices")
     sms = "divided" if first.way == "stgm" else "all"
     view = models.hosts(sms, waits=waits, split=split, switches=switches)
-    whole = isinstance(detail, gs.analysis.HolisticBound)
     hosts = view.tasks.replace(core=detail.tasks.core if whole else detail.hosts.core)
     if first.way == "stgm":
         hosts = hosts.replace(sm=detail.hosts.sm)

@@ -405,11 +405,11 @@ def test_budget_progress_and_stop() -> None:
 def test_more_tasks_than_are_exhausted() -> None:
     kernel = gs.Kernel(1, blocks=1, threads=32)
     many = gs.Workload([gs.Task(f"t{i}", 1000, [kernel]) for i in range(MOST_UNITS)])
-    assert not gs.mig(many, H100).accepted  # 7 instances of 8 channels have 56
+    assert gs.mig(many, H100).accepted  # 8 streams share each of its channels
     wide = gs.Platform(gs.GPU.preset("H100").replace(channels=32), cpus=8)
     assert gs.mig(many, wide).accepted
     one = gs.Kernel(2, blocks=132, threads=1056 // 2)  # beside one another, but slower
-    late = gs.Workload([gs.Task(f"t{i}", 1000, [one], deadline=45) for i in range(17)])
+    late = gs.Workload([gs.Task(f"t{i}", 1000, [one], deadline=20) for i in range(17)])
     answer = gs.mig(late, gs.Platform("H100", mig=["7g.80gb"]))
     assert answer.spent and "all of them are tried for at most 16" in answer.why()
     more = many + gs.Workload([gs.Task("more", 1000, [kernel])])
