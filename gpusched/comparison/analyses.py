@@ -414,7 +414,9 @@ def _tested(
         try:
             whole = _whole_answer(models, way, request, shapes)
         except NotApplicable as error:
-            refused = refused or error
+            of_processes = way.name == "time_slices" and models.shares_processes()
+            if refused is None or of_processes:  # which the first test never takes
+                refused = error
     shares = answer is not None and any(one.premise == "cpu_alone" for one in answer.conditions)
     if shares and request.whole and way.name in _PLANNED:
         planned = _planned_answer(models, way, request)

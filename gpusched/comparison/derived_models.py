@@ -74,6 +74,7 @@ FREE_SMS = (
     "which others leave some"
 )
 
+_IN_TURNS = frozenset(way.name for way in WAYS if way.in_turns)
 _WHOLE_GPU = frozenset(w.name for w in WAYS if w.in_turns and (w.placed or w.global_edf))
 """Ways whose tests have kernels with all SMs, and no blocks."""
 
@@ -93,6 +94,8 @@ StreamForm = Literal[
     "green_contexts",
     "time_slices",
 ]
+ChannelOwner = Literal["GPU", "client", "process"]
+"""Whose channels streams have: the whole GPU's, those of a client of MPS, or of a process."""
 Made = TypeVar("Made")
 
 
@@ -193,7 +196,10 @@ class DerivedModels:
         workload, platform = self.workload, self.platform
         if platform.gpu is None or not any(k.has_shape for task in workload for k in task.kernels):
             return Grain(1, True)
-        if way in _WHOLE_GPU and (test or has_whole_kernels(way)):
+        whole = (
+            way in _WHOLE_GPU and test and not (way == "time_slices" and self.shares_processes())
+        )
+        if whole or has_whole_kernels(way):
             return Grain(1, True)
         if way != "mig":
             times = divided_times(workload, platform, self._sharing(way, test))
@@ -216,6 +222,8 @@ class DerivedModels:
             return Sharing(slowed=slowed, profiles=slowed)
         names = frozenset(task.name for task in self.workload if task.kernels)
         free = names if test and users > 1 and not self._keeps_profiles else frozenset()
+        if way == "time_slices" and test and self.shares_processes():
+            return Sharing(slowed=slowed, free=free)
         if way in ("streams", "priority_streams"):
             single = way == "streams" and not self.has_chains()
             return Sharing(slowed=slowed, single=single, free=free)
@@ -377,7 +385,7 @@ class DerivedModels:
 
         def make() -> View[Programs]:
             streamed, said = self._streamed(form, test=True)
-            shapes = form not in ("one_stream", "time_slices")
+            shapes = form != "one_stream" and (form != "time_slices" or self.shares_processes())
             view = (streamed if shapes else self._stated(streamed))._programs(
                 self.platform, shapes=shapes
             )
@@ -521,8 +529,11 @@ class DerivedModels:
         """Sentences on why no way of sharing the GPU can meet all deadlines; often none."""
         return self.once("impossible", lambda: broken_conditions(self.workload, self.platform))
 
-    def too_much_in_turns(self) -> tuple[str, ...]:
-        """Sentence on why kernels cannot end in time if no two of them run at once; often none."""
+    def too_much_in_turns(self, way: str) -> tuple[str, ...]:
+        """Sentence on why kernels cannot end in time under a way that runs no two of them at once;
+        often none."""
+        if self.kernels_meet(way):
+            return ()
         return self.once(
             "in_turns", lambda: tuple(serial_gpu_overloads(self.workload, self.platform))
         )
@@ -575,7 +586,7 @@ class DerivedModels:
             if any(of_each[task.name] != task.process for task in tasks):
                 tasks = [task.replace(process=of_each[task.name]) for task in tasks]
                 said = (*said, "each task is a process of its own")
-            if form != "time_slices" and any(task.stream_priority is not None for task in tasks):
+            if any(task.stream_priority is not None for task in tasks):
                 tasks = [task.replace(stream_priority=None) for task in tasks]
                 said = (*said, "priorities of streams are not used")
         elif len(processes) > 1:
@@ -655,29 +666,26 @@ class DerivedModels:
             return self.platform.channels
         return CLIENT_CHANNELS if of_client else self.gpu().channels or 0
 
-    def streams_beyond_channels(self, *, of_process: bool = False) -> int:
-        """Number of streams if it exceeds the number of channels, else 0.
-
-        ``of_process``: each process is a client of MPS, with its own channels.
-        """
+    def streams_beyond_channels(self, owner: ChannelOwner = "GPU") -> int:
+        """Number of streams of an owner of channels if it exceeds the number of these, else 0."""
         if self._channels_are_apart:
             return 0
         users, of_each = self.gpu_users(), process_of_each(self.workload)
-        of_client = Counter(of_each[task.name] for task in users)
-        most = max(of_client.values(), default=0) if of_process else len(users)
-        channels = self.channels(of_client=of_process)
+        of_process = Counter(of_each[task.name] for task in users)
+        most = len(users) if owner == "GPU" else max(of_process.values(), default=0)
+        channels = self.channels(of_client=owner == "client")
         return most if channels and most > channels else 0
 
-    def refuse_shared_channels(self, *, of_process: bool = False) -> None:
+    def refuse_shared_channels(self, owner: ChannelOwner = "GPU") -> None:
         """Raise ValueError for more streams than channels, as streams of one channel interfere."""
-        if streams := self.streams_beyond_channels(of_process=of_process):
-            channels = self.channels(of_client=of_process)
-            whose = "a client of MPS" if of_process else "the GPU"
+        if streams := self.streams_beyond_channels(owner):
+            channels = self.channels(of_client=owner == "client")
+            whose = {"GPU": "the GPU", "client": "a client of MPS", "process": "a process"}[owner]
+            within = "" if owner == "GPU" else f" in a {owner}"
             raise ValueError(
-                f"tasks: got {streams} streams{' in a client' if of_process else ''}, expected at "
-                f"most {channels}, the channels of {whose} (CUDA_DEVICE_MAX_CONNECTIONS, "
-                "--channels); streams that share a channel also wait for each other's kernels to "
-                "start"
+                f"tasks: got {streams} streams{within}, expected at most {channels}, the channels "
+                f"of {whose} (CUDA_DEVICE_MAX_CONNECTIONS, --channels); streams that share a "
+                "channel also wait for each other's kernels to start"
             )
 
     def kernels_beyond_grids(self) -> int:
@@ -703,6 +711,15 @@ class DerivedModels:
             )
 
     # Processes
+
+    def shares_processes(self) -> bool:
+        """Whether several tasks with kernels are in one process."""
+        users, of_each = [t for t in self.workload if t.kernels], process_of_each(self.workload)
+        return len({of_each[task.name] for task in users}) < len(users)
+
+    def kernels_meet(self, way: str) -> bool:
+        """Whether kernels of different tasks run at the same time under a way."""
+        return self.shares_processes() if way == "time_slices" else way not in _IN_TURNS
 
     def own_processes(self) -> tuple[str, ...]:
         """Assumption on processes, if each task that uses the GPU has its own process.

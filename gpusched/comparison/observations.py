@@ -612,7 +612,7 @@ def _deployed(
     if watch.until is None and answer is not None and isinstance(answer.detail, GedfVerdict):
         refuse_long_service(answer.detail)
     choices = machine_choices(models, way.name, request.options, answer, until)
-    if not as_way(way.name).in_turns:
+    if models.kernels_meet(way.name):
         choices = replace(choices, limits=choices.limits + _profiles(models))
         if way.name not in PLANNED:
             choices = replace(choices, limits=choices.limits + open_shapes(models.given))

@@ -69,11 +69,23 @@ def _one_stream(models: DerivedModels, way: Way) -> _Case:
 
 
 def _time_slices(models: DerivedModels, way: Way) -> _Case:
-    platform = models.platform
+    """Processes of one task; if some have several, the kernels of each share the SMs."""
+    platform, slower = models.platform, tuple[str, ...]()
     arguments: dict[str, Any] = {"rule": "time_slices", "timeslice": platform.timeslice}
     arguments["context_switch"] = platform.context_switch
     arguments["mode"] = way.given.get("mode") or "suspend"
-    return _Case(models, models.programs("time_slices"), arguments)
+    if not models.shares_processes():
+        return _Case(models, models.programs("time_slices"), arguments)
+    models.refuse_shared_channels("process")
+    arguments["gpu"] = models.gpu()
+    models, slower = models.on_free_sms()
+    view, of_each = models.programs("time_slices"), process_of_each(models.workload)
+    users = {task.name: of_each[task.name] for task in models.gpu_users()}
+    numbers = {process: i for i, process in enumerate(dict.fromkeys(users.values()))}
+    view = _in_parts_of(view, {name: numbers[process] for name, process in users.items()})
+    view, _ = _in_channels(view, users, 0)
+    said = "kernels of the tasks of a process share the SMs in its slices, in streams of their own"
+    return _Case(models, view, arguments, (said,), slower)
 
 
 def _edf_serial(models: DerivedModels, way: Way) -> _Case:
@@ -101,6 +113,7 @@ def _refuse_cpu_work_inside(models: DerivedModels, what: str) -> None:
 def _gcaps(models: DerivedModels, way: Way) -> _Case:
     """Sections are GPU segments: a copy in behind a kernel begins another one."""
     refuse_triggers(models.workload)
+    models.own_processes()
     _refuse_cpu_work_inside(models, "GPU segment")
     platform, ranks = models.platform, models.gpu_priorities()
     view = models.programs("time_slices")

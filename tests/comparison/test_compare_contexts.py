@@ -118,12 +118,48 @@ def test_margins_are_exact(method: str) -> None:
     assert not gs.margin(pinned(), unswitched, method, variant="paper").exact
 
 
+def in_processes(names: str) -> gs.Workload:
+    return WORKLOAD.replace(tasks=[
+        task.replace(process=name, period=4 * task.period, deadline=None)
+        for task, name in zip(pinned(), names, strict=True)
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("names", ["ppq", "pqp", "pqq", "ppp"])
+def test_tasks_of_a_process_share_its_slices(names: str) -> None:
+    answer = gs.analyze(in_processes(names), PLATFORM, "time_slices")
+    assert answer.accepted and answer.method == "holistic"
+    assert any("share the SMs in its slices" in text for text in answer.derivation)
+    parts = [sorted(set(names)).index(name) for name in names]
+    assert answer.detail.tasks.part.tolist() == parts and answer.detail.sharing == "in_turns"
+    for ring in ("fifo", "cyclic"):
+        run = gs.observe(in_processes(names), PLATFORM.replace(ring=ring), "time_slices")
+        assert (run.worst <= answer.response).all() and run.worst.min() > 0
+    [row] = gs.compare(in_processes(names), PLATFORM, ways=["time_slices"])
+    assert row.answer is not None and row.answer.response.tolist() == answer.response.tolist()
+    slowed = gs.analyze(in_processes(names), PLATFORM.replace(slowdown=1.5), "time_slices")
+    assert (slowed.response > answer.response).all()
+    assert any("kernels take 1.5 times" in text for text in slowed.derivation)
+
+
+def test_kernels_of_a_process_do_not_exclude_each_other() -> None:
+    """Two kernels that fit beside each other and need more than a GPU in turns."""
+    kernel = gs.Kernel(60, blocks=4, threads=256)
+    tasks = [gs.Task(name, 100, [kernel], process="p") for name in "ab"]
+    w = gs.Workload([*tasks, gs.Task("c", 1000, [kernel], process="q")])
+    row = gs.analyze(w, PLATFORM.replace(timeslice=10, context_switch=0), "time_slices")
+    assert not row.rejected and not row.accepted
+    alone = gs.analyze(w.replace(tasks=tasks), PLATFORM, "time_slices")
+    assert alone.accepted
+
+
 def test_what_the_tests_do_not_cover_is_refused() -> None:
-    tasks = [task.replace(process=name) for task, name in zip(WORKLOAD, "ppq", strict=True)]
-    shared = WORKLOAD.replace(tasks=tasks)
-    for method in ("time_slices", "gcaps"):
-        with pytest.raises(ValueError, match="control: got a process that another task is in"):
-            gs.analyze(shared, PLATFORM, method)
+    with pytest.raises(ValueError, match="control: got a process that another task is in"):
+        gs.analyze(in_processes("ppq"), PLATFORM, "gcaps")
+    with pytest.raises(gs.NotApplicable, match="got 3 streams in a process, expected at most 2"):
+        gs.analyze(in_processes("ppp"), PLATFORM.replace(channels=2), "time_slices")
+    with pytest.raises(gs.NotApplicable, match="kernel"):
+        gs.analyze(whole_kernels(in_processes("ppq")), PLATFORM, "time_slices")
     copying = WORKLOAD.replace(tasks=[
         task.replace(segments=[gs.CopyIn(10), *task.segments]) for task in WORKLOAD
     ])  # fmt: skip

@@ -282,8 +282,8 @@ def test_processes_are_those_of_the_tasks_with_kernels() -> None:
     w = gs.Workload([*tasks, copies], "us")
     platform = gs.Platform("H100", cpus=4, mps_partitions={("t0", "t1", "t2"): 64})
     models = DerivedModels(w, platform)
-    assert models.streams_beyond_channels(of_process=True) == 0  # not 3 streams in one client
-    models.refuse_shared_channels(of_process=True)
+    assert models.streams_beyond_channels("client") == 0  # not 3 streams in one client
+    models.refuse_shared_channels("client")
     assert gs.observe(w, platform, "mps_static").late_count.sum() == 0
     alone = gs.Workload([copies], "us")
     for given, what in (({"R": 64}, "got none with kernels"), ({"S": 64}, "processes: R")):

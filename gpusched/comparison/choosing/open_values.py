@@ -61,13 +61,12 @@ Offsets are chosen under ways whose tests hold for all offsets.
 """
 
 _ANY_CPU = "jobs run on any CPU, the earliest deadline first"
-_OWN_PROCESSES = "its test takes a process for each task, and no other division"
 _DEADLINES = "jobs run in the order of their deadlines"
 _SETTLED: dict[tuple[str, str], str] = {
     ("srm", ""): _ANY_CPU,
     ("container", ""): _ANY_CPU,
-    ("time_slices", "processes"): _OWN_PROCESSES,
-    ("gcaps", "processes"): _OWN_PROCESSES,
+    ("time_slices", "processes"): "tasks are in the processes that they are given",
+    ("gcaps", "processes"): "its test takes a process for each task, and no other division",
     ("edf_serial", "order"): _DEADLINES,
     ("edf_parallel", "order"): _DEADLINES,
     ("pbs", "order"): "its test is a search for the order of the batches",

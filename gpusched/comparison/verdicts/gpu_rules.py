@@ -7,6 +7,7 @@ other readings, an answer counts only if it is the same under all of them (see `
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -106,6 +107,10 @@ def _mixed_carveouts(models: DerivedModels) -> bool:
         fits = (size for size in gpu.carveouts if size // of_block >= most)
         found.add(next(fits, gpu.carveouts[-1]))
     return len(found) > 1
+
+
+def _mixed_carveouts_in_slices(models: DerivedModels) -> bool:
+    return models.shares_processes() and _mixed_carveouts(models)
 
 
 def _other_carveout_rules(models: DerivedModels) -> Iterator[Reading]:
@@ -227,6 +232,14 @@ def _unknown_channels(models: DerivedModels) -> bool:
     return len(models.gpu_users()) > _usual_channels(gpu)
 
 
+def _unknown_channels_of_processes(models: DerivedModels) -> bool:
+    of_each, gpu = process_of_each(models.workload), models.platform.gpu
+    of_process = Counter(of_each[task.name] for task in models.gpu_users())
+    if gpu is None or not _unknown_channels(models) or not models.shares_processes():
+        return False
+    return max(of_process.values()) > _usual_channels(gpu)
+
+
 def _few_channels(models: DerivedModels) -> Iterator[Reading]:
     channels = _usual_channels(models.gpu())
     platform = models.platform.replace(channels=channels)
@@ -245,7 +258,7 @@ def _beyond_channels(models: DerivedModels) -> bool:
 def _beyond_client_channels(models: DerivedModels) -> bool:
     if models.platform.gpu is None:
         return False
-    return models.streams_beyond_channels(of_process=True) > 0
+    return models.streams_beyond_channels("client") > 0
 
 
 def _beyond_green_channels(models: DerivedModels) -> bool:
@@ -294,6 +307,21 @@ _CHANNEL_RELEASE = Rule(
     "a kernel that shares a channel waits until those before it are fully dispatched",
     _CHECK("channels"),
     "[RTAS24]; whether it waits for their end is not known",
+)
+_CARVEOUTS = Rule(
+    "carveouts",
+    "inferred",
+    "which kernels share an SM depends on their carve-outs for shared memory, by the rule "
+    "of the GPU (carveout_rule)",
+    _CHECK("carve-outs"),
+    "[RTAS20], section III-C2",
+)
+_CHANNELS = Rule(
+    "channels",
+    "inferred",
+    "each stream has a hardware channel of its own, as far as is known",
+    f"{_CHECK('channels')}; state them with channels=, --channels",
+    "the channels of this GPU are not published; [RTAS24] measured 2 to 8 on others",
 )
 _ENTRIES = (
     _Entry(
@@ -371,18 +399,12 @@ _ENTRIES = (
         _units_of_two,
     ),
     _Entry(
-        Rule(
-            "carveouts",
-            "inferred",
-            "which kernels share an SM depends on their carve-outs for shared memory, by the rule "
-            "of the GPU (carveout_rule)",
-            _CHECK("carve-outs"),
-            "[RTAS20], section III-C2",
-        ),
+        _CARVEOUTS,
         _SIDE_BY_SIDE,
         _mixed_carveouts,
         _other_carveout_rules,
     ),
+    _Entry(_CARVEOUTS, ("time_slices",), _mixed_carveouts_in_slices, _other_carveout_rules),
     _Entry(
         Rule(
             "copy_engines",
@@ -409,17 +431,12 @@ _ENTRIES = (
         _engines_of_both,
     ),
     _Entry(
-        Rule(
-            "channels",
-            "inferred",
-            "each stream has a hardware channel of its own, as far as is known",
-            f"{_CHECK('channels')}; state them with channels=, --channels",
-            "the channels of this GPU are not published; [RTAS24] measured 2 to 8 on others",
-        ),
+        _CHANNELS,
         ("streams", "priority_streams", "green_contexts"),
         _unknown_channels,
         _few_channels,
     ),
+    _Entry(_CHANNELS, ("time_slices",), _unknown_channels_of_processes, _few_channels),
     _Entry(
         _CHANNEL_RELEASE,
         ("streams", "priority_streams"),

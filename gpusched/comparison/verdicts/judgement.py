@@ -144,8 +144,8 @@ def judged(
         text = f"No way keeps all deadlines: {impossible[0]}."
         return Judged(False, True, True, (), response, frozen(bounded), text, said, grain, ends)
     explained = reasons and shared_cpus and not holds
-    if explained and way.in_turns and models.too_much_in_turns():
-        text = f"{models.too_much_in_turns()[0]}."
+    if explained and (too_much := models.too_much_in_turns(way.name)):
+        text = f"{too_much[0]}."
         return Judged(False, True, False, (), response, frozen(bounded), text, said, grain, ends)
     accepted = holds and not conditions
     shown = False

@@ -350,7 +350,7 @@ def _refuse_channels(case: Case) -> None:
 
 
 def _refuse_channels_of_clients(case: Case) -> None:
-    case.models.refuse_shared_channels(of_process=True)
+    case.models.refuse_shared_channels("client")
 
 
 def _refuse_channels_of_green_contexts(case: Case) -> None:
@@ -565,7 +565,9 @@ none, and, unless a way is about processes, one process for all tasks that use t
 are those of the way within, and of the CPUs that its instances share."""
 
 
-_COUNTED_IN_WHOLE = (_CPUS, _CHANNEL, _CHANNEL_OF_CLIENT, _CHANNEL_OF_GREEN, _EXACT_TIMES)
+_COUNTED_IN_WHOLE = (
+    *(_CPUS, _CHANNEL, _CHANNEL_OF_CLIENT, _CHANNEL_OF_GREEN, _EXACT_TIMES, _PROCESSES),
+)
 """Premises of tests of the GPU alone, which tests of whole programs do without."""
 
 
@@ -612,13 +614,10 @@ def _unproven(way: Way, name: str, text: str) -> Condition | None:
     return Condition(name, text.format(repr(value)), (), f"without it: {name}={proven!r}")
 
 
-_BESIDE = frozenset(way.name for way in WAYS if not way.in_turns) - {"mig"}
-"""Ways in which kernels of different tasks run together, but for that whose instances have ways."""
-
-
 def shares_condition(models: DerivedModels, way: str, answer: Any) -> tuple[Condition, ...]:
     """That kernels slow each other by shares of bandwidth alone, if a guarantee rests on it."""
-    if way not in _BESIDE or models.kernel_users() < 2 or models._exclude:
+    apart = way == "mig" or not models.kernels_meet(way)  # each instance has a way of its own
+    if apart or models.kernel_users() < 2 or models._exclude:
         return ()
     schedule = getattr(answer, "schedule", None)
     if isinstance(schedule, Schedule) and not any(
