@@ -15,7 +15,7 @@ from reference import program
 
 import gpusched as gs
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 Stages = tuple[twin.Stage, ...] | list[twin.Stage]
 ONE = program.Machine(sms=1, threads=1)

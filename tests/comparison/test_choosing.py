@@ -17,7 +17,7 @@ from gpusched.comparison.choosing.quick_rejection import QuickRejection
 from gpusched.comparison.derived_models import DerivedModels
 from tests.reference import choosing as twin
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 
 def program(seed: int, tasks: int = 2, sms: int = 4) -> tuple[gs.Workload, gs.Platform]:
@@ -64,7 +64,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("way", "what", "tasks", "sms"), CASES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_equals_an_enumeration(way: str, what: list[str], tasks: int, sms: int, seed: int) -> None:
     w, p = program(seed, tasks, sms)
     found = gs.choose(w, p, way, what=what, budget=gs.Budget(states=5000))
@@ -195,7 +195,7 @@ def test_gpu_priorities_that_are_not_those_of_cpus() -> None:
 )
 def test_no_job_is_late_with_a_guaranteed_choice(way: str) -> None:
     guaranteed = 0
-    for seed in range(6):
+    for seed in range(3):
         w, p = program(seed, 3)
         found = gs.choose(w, p, way, budget=gs.Budget(states=30))
         if not found.accepted:
@@ -208,16 +208,16 @@ def test_no_job_is_late_with_a_guaranteed_choice(way: str) -> None:
         runs = gs.observe(found.workload, found.platform, way, **draws)
         assert runs.late_count.sum() == 0
         assert again.bounded.all() and (runs.worst <= again.response).all()
-    assert guaranteed >= 2
+    assert guaranteed
 
 
 def test_the_local_search_depends_on_its_seed_alone() -> None:
     w, p = program(3, 5)
-    budget = gs.Budget(states=60)
+    budget = gs.Budget(states=30)
     one, two = (gs.choose(w, p, "green_contexts", seed=7, budget=budget) for _ in range(2))
     assert one == two
-    assert not one.whole and not one.optimal and one.tested == 60
-    assert "60 tested choices of " in one.why()
+    assert not one.whole and not one.optimal and one.tested == 30
+    assert "30 tested choices of " in one.why()
 
 
 def levelled() -> tuple[gs.Workload, gs.Platform]:

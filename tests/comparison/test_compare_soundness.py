@@ -7,6 +7,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
+
 ONE = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=32)
 PLATFORM = gs.Platform(ONE, cpus=2)
 BATCHES = ("edf_serial", "edf_parallel", "pbs")

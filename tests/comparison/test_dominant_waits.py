@@ -15,6 +15,8 @@ from gpusched.comparison.waits.dominant_waits import wait_sentence
 from gpusched.comparison.waits.machine_waits import MachineSetting
 from gpusched.comparison.waits.wait_sums import JobSpan
 
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
+
 UNITS = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}
 SIMULATED = (
     *("one_stream", "streams", "priority_streams", "mps", "green_contexts", "time_slices"),

@@ -21,6 +21,8 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_models import machine_model
 from gpusched.simulate.machine_run import run_machine
 
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
+
 GPU = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
 MACHINE = gs.Platform(GPU, cpus=2, slowdown=None)
 TIMES = {"p0": 1000, "p50": 3000, "p99": 4100, "largest": 5000, "count": 12_000}

@@ -11,6 +11,8 @@ import pytest
 import gpusched as gs
 from gpusched.comparison.kernels_by_time import SHARING
 
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
+
 SMALL = gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=8)
 
 

@@ -23,7 +23,7 @@ from gpusched.model.gpus.capabilities import static_partition_unit
 sys.path.append(str(CSRC.parent))
 from tests.reference.machine_ways import play
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 PARTS: dict[str | tuple[str, ...], int] = {"perception": 64, ("planner", "logger"): 32}
 

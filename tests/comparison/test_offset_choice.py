@@ -17,7 +17,7 @@ from gpusched.comparison.choosing.open_values import OPEN
 from tests.reference import choosing as twin
 from tests.reference.pipelines import Leg, given_phases
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 EXAMPLES = Path(__file__).parents[2] / "notebooks"
 ORIN = gs.Platform(

@@ -9,6 +9,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
+
 ENGINES: tuple[Any, ...] = (1, 2, ("in", "out", "both"))
 CARVEOUTS = ("match", "at_least", "ignore")
 

@@ -21,7 +21,7 @@ from gpusched.comparison.path_runs import TaskJobs, path_run
 from gpusched.comparison.released_tasks import Links, links_of
 from gpusched.model.workload.workload_document import workload_parts
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 EXAMPLES = FilePath(__file__).parents[2] / "notebooks"
 ORIN = gs.Platform(

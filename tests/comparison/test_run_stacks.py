@@ -18,6 +18,8 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_models import machine_model
 from gpusched.simulate.machine_run import stack_machine
 
+pytestmark = pytest.mark.numbers
+
 GPU = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
 MACHINE = gs.Platform(GPU, cpus=2, slowdown=None)
 WAYS = ("streams", "one_stream", "mps", "time_slices", "gcaps", "mpcp", "fmlp_plus", "srm")

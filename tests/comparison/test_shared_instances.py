@@ -19,7 +19,7 @@ from gpusched.comparison.instances.shared_cpus import COUNTED
 from gpusched.comparison.machine_models import machine_model
 from gpusched.simulate.machine_run import run_machine
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 HALVES = gs.Platform("A30", cpus=1, slowdown=None, mig=["2g.12gb", "2g.12gb"])
 MACHINE = twin.Machine(sms=28, threads=2048)  # an instance of HALVES
@@ -212,13 +212,13 @@ def exceeded(w: gs.Workload, answer: gs.MigAllocation, random: Random, runs: int
 @pytest.mark.parametrize("way", ["one_stream", "streams", "mps"])
 def test_no_run_exceeds_a_bound(way: str) -> None:
     accepted = 0
-    for seed in range(25):
+    for seed in range(12):
         w = random_workload(Random(f"attack {seed}"), 4)
         answer = gs.mig(w, HALVES, way) if _cpu_in_time(w, way) else None
         if answer is not None and answer.accepted:
             accepted += 1
             assert not exceeded(w, answer, Random(seed), 40), seed
-    assert accepted > 8
+    assert accepted > 3
 
 
 def _cpu_in_time(w: gs.Workload, way: str) -> bool:

@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from amounts import cases
 from native import CSRC
 
 import gpusched as gs
@@ -19,6 +20,8 @@ from gpusched.ways import WAYS
 
 sys.path.append(str(CSRC.parent))
 from tests.reference.machine_ways import play
+
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 SMALL = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
 CPU, IN, OUT, Task = gs.CPU, gs.CopyIn, gs.CopyOut, gs.Task
@@ -493,7 +496,7 @@ def test_every_way_has_premises() -> None:
 @pytest.mark.parametrize("way", ["one_stream", "streams", "priority_streams", "mps"])
 def test_runs_without_limits_are_those_of_the_whole_machine(way: str) -> None:
     """With deadlines beyond periods and two channels; no two jobs are released together."""
-    for seed in range(60):
+    for seed in range(cases(20)):
         random = Random(seed)
         n = random.randrange(3, 6)
         offsets = random.sample(range(20), n)

@@ -96,8 +96,10 @@ def test_tensorrt(way: str, tmp_path: Path) -> None:
         assert min(map(min, lengths.values())) >= 4 * MS
 
 
-@pytest.mark.parametrize("way", ["mpcp", "fmlp_plus", "streams"])
-@pytest.mark.parametrize("cuda", [False, True], ids=["timers", "cuda"])
+@pytest.mark.parametrize(
+    ("way", "cuda"),
+    [("mpcp", False), ("streams", True), pytest.param("fmlp_plus", True, marks=pytest.mark.long)],
+)
 def test_a_ros_node(way: str, cuda: bool, tmp_path: Path) -> None:
     folder = tmp_path / "deploy"
     main = built("ros_node.cpp", "main.cpp", way, folder, cuda=cuda)

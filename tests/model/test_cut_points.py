@@ -14,6 +14,8 @@ import pytest
 import gpusched as gs
 from gpusched.model.views.cut_points import cut_points
 
+pytestmark = pytest.mark.numbers
+
 PLATFORM = gs.Platform("AGX Orin", cpus=8)
 
 

@@ -17,7 +17,7 @@ from gpusched.comparison.instances import instance_tests
 from gpusched.comparison.instances.allocation_search import MOST_UNITS
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 H100 = gs.Platform("H100", cpus=8)
 

@@ -13,6 +13,8 @@ import gpusched as gs
 from tests.reference.machine import Run, items_of, program_of, sections_of
 from tests.reference.machine_ways import play
 
+pytestmark = pytest.mark.numbers
+
 GPU = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
 PLAIN = (
     *("streams", "one_stream", "priority_streams", "mps", "time_slices", "gcaps", "mpcp"),
