@@ -559,7 +559,7 @@ def open_sections(rng: Random) -> Case:
                 gpu_priority=levels[i] if given and users else None,
             )
         )  # fmt: skip
-    most = {"context_switch": 3, "update_cost": 2, "launch_latency": 2, "launch_cpu": 1}
+    most = {"context_switch": 6, "update_cost": 5, "launch_latency": 2, "launch_cpu": 1}
     most |= {"graph_launch_cpu": 1, "kernel_gap": 1, "wake_latency": 1}
     more = {key: rng.choice((0, 0, rng.randint(1, top))) for key, top in most.items() if costs}
     return gs.Workload(tasks), platform(rng, cpus, 1, **more)

@@ -142,7 +142,7 @@ class MachineSimulation:
     ) -> tuple[int, bool, int, int, int]: ...
     def execute(
         self, log: str, names: tuple[str, ...], *, row: _In, events: int, jobs: _In, cpu: _In,
-        fifo: _In, ceiling: _In, urgency: _In, lock: _In, due: _In, unit: int, sharing: int,
+        fifo: _In, ceiling: _In, urgency: _In, lock: _In, due: _In, by_due: bool, sharing: int,
         order: int, boosts: bool, spins: bool, spins_on_gpu: bool, server_cpu: int,
         server_fifo: int, plan: str, cycles: int, kernel: _In, lead: int, supervisor: int,
         control_cpu: _In, stop: _Stop

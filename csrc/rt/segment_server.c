@@ -18,7 +18,8 @@ typedef struct request {
     struct request *next; /* made earlier */
     const gs_rt_work_t *work;
     const gs_rt_job_t *job;
-    int urgency, result;
+    int result;
+    int64_t urgency;
     int64_t taken; /* instant */
     gs_rt_wait_word_t done;
 } request_t;
@@ -183,7 +184,7 @@ int gs_rt_server_open(const gs_rt_server_options_t *options, gs_rt_server_t **se
     return GS_RT_OK;
 }
 
-int gs_rt_server_run(gs_rt_server_t *self, int urgency, const gs_rt_work_t *work,
+int gs_rt_server_run(gs_rt_server_t *self, int64_t urgency, const gs_rt_work_t *work,
                      const gs_rt_job_t *job)
 {
     request_t request = {.work = work, .job = job, .urgency = urgency};

@@ -106,6 +106,7 @@ __all__ = [
     "stacked",
 ]
 
+_ROUNDED = ("rounded times", "times of blocks are rounded up to ticks")
 _PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
 
 
@@ -685,20 +686,23 @@ def _machine_stack(
     if simulation is _instances:
         raise ValueError(f"count: got {runs}, expected None; instances are simulated one by one")
     models, choices, until = _deployed(models, way, request, watch)
-    found = machine_stack(
-        models,
-        way.name,
-        choices,
-        runs=runs,
-        until=until,
-        budget=_limits(watch),
-        progress=watch.progress,
-        stop=watch.stop,
-        **_seeded(watch),
+    play = partial(
+        machine_stack, models, way.name, until=until, budget=_limits(watch), stop=watch.stop
     )
+    found = play(choices, runs=runs, progress=watch.progress, **_seeded(watch))
     if found.reason is not None and not len(found.left):
         raise spent(found.reason)
-    return _Runs(found, until, choices.said, choices.limits)
+    limits = choices.limits
+    if found.late.any() and models.rounded:
+        down = _rounded_down(models, choices)
+        if down is None:
+            limits = (*limits, _ROUNDED)
+        else:
+            late = found.late.copy()
+            least = play(down, runs=len(late), **_seeded(watch)).late
+            late[: len(least)] = np.minimum(late[: len(least)], least)
+            found = replace(found, late=frozen(late))
+    return _Runs(found, until, choices.said, limits)
 
 
 def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
@@ -717,20 +721,27 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         and models.rounded
         and not _is_late_rounded_down(models, way, choices, watch, until)
     ):
-        limits = (*limits, ("rounded times", "times of blocks are rounded up to ticks"))
+        limits = (*limits, _ROUNDED)
     task, job, release, end = job_columns(run)
     return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
+
+
+def _rounded_down(models: DerivedModels, choices: MachineChoices) -> MachineChoices | None:
+    """The machine with times of blocks rounded down, which are possible; None: is not known."""
+    found = models.workload.kernel_times(models.platform)
+    kernels = [of for row in found for of in row if of is not None and of.kernel.blocks is not None]
+    if any(of.kernel.sms or of.block_on(of.sms) < 1 for of in kernels):
+        return None
+    return replace(choices, arguments={**choices.arguments, "down": True})
 
 
 def _is_late_rounded_down(
     models: DerivedModels, way: Way, choices: MachineChoices, watch: Watch, until: int
 ) -> bool:
-    """Whether a job is late in the run with times of blocks rounded down, which are possible."""
-    found = models.workload.kernel_times(models.platform)
-    kernels = [of for row in found for of in row if of is not None and of.kernel.blocks is not None]
-    if any(of.kernel.sms or of.block_on(of.sms) < 1 for of in kernels):
-        return False  # is not known
-    down = replace(choices, arguments={**choices.arguments, "down": True})
+    """Whether a job is late in the run with times of blocks rounded down, as far as is known."""
+    down = _rounded_down(models, choices)
+    if down is None:
+        return False
     run = machine_run(
         models, way.name, down, until=until, timeline=False,
         budget=_limits(watch), stop=watch.stop, **_seeded(watch),

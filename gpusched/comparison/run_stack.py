@@ -68,7 +68,8 @@ class RunStack(Tabular, Frozen):
         Largest response time of each task in each run: int64 ticks ``(runs, n)``; masked without a
         job. A job that had not ended counts as what it had taken.
     late_count, job_count
-        Numbers of late jobs and of jobs, likewise ``(runs, n)``.
+        Numbers of late jobs and of jobs, likewise ``(runs, n)``. Where times of blocks are rounded
+        up to ticks, late ones are at most those with these times rounded down.
     left
         Jobs that had not ended when the run did: int64 ``(runs,)``.
     bins

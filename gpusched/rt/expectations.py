@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpusched._support.arguments import instance
+from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
 from gpusched.analysis.path_times import path_bounds
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_runs import chosen_cores
@@ -33,7 +34,7 @@ class Facts:
     a smaller number is more urgent. ``core``: that of its thread. ``after``: tasks whose jobs
     ``every`` x j release its job j; its responses count from there, and ``period`` is None.
     ``lead``: from an arrival to the release in the plan, which the player logs for tasks without
-    handshake.
+    handshake. ``due``: from a release to the instant by which the order "due" goes.
     """
 
     bound: int | None
@@ -47,6 +48,7 @@ class Facts:
     after: tuple[str, ...] = ()
     every: int = 1
     lead: int = 0
+    due: int | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,9 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
     if schedule is not None and schedule.cycle is None:
         plan = plan_of(schedule, Fraction(finer_tick(answer.workload, answer.grain)))
     facts, platform = {}, answer.platform._at(answer.workload._tick)
+    order, due = _ORDERS.get(answer.way), dict[str, int]()
+    if answer.way == "edf_serial" and isinstance(answer.detail, HolisticBound):
+        order, due = "due", _instants(answer, answer.detail)
     for i, task in enumerate(answer.workload):
         planned = None if plan is None else plan.release.get(task.name)
         response = known_at(answer.response, i) if answer.bounded[i] else None
@@ -153,13 +158,26 @@ def expectations(answer: WorkloadAnswer | Schedule) -> Expectations:
             after=task.after,
             every=task.every,
             lead=0 if planned is None else planned[0] - int(task.offset * tick),
+            due=due.get(task.name),
         )
     conditions = tuple(condition.text for condition in answer.conditions)
-    order, paths = _ORDERS.get(answer.way), _paths(answer, tick)
+    paths = _paths(answer, tick)
     server = None if answer.way != "gpu_server" else getattr(answer.detail, "server", None)
     return Expectations(
         answer.label, facts, order, plan, conditions, paths, answer.workload, server
     )
+
+
+def _instants(answer: WorkloadAnswer, bound: HolisticBound) -> dict[str, int]:
+    """The times from releases to the instants at which GPU work is due, rounded up."""
+    tick = Fraction(answer.workload.tick_ns) / answer.grain
+    behind = bound.terms[:, HOLISTIC_TERMS.index("behind")].tolist()
+    return {
+        name: -int((time - deadline) * tick // 1)
+        for name, deadline, time in zip(
+            bound.tasks.name, bound.tasks.deadline.tolist(), behind, strict=True
+        )
+    }
 
 
 def _cpu_time(task: Task, platform: Platform) -> int:

@@ -151,8 +151,8 @@ def kept(answer: WorkloadAnswer | Schedule, log: RunLog, *, tolerance: int = 0) 
 
     Compared are, as far as the log has the events: responses with their bounds; distances and
     jitter of releases, CPU times, least times and GPU segments with the workload; releases by other
-    tasks with the ends of these; latencies and ages of paths with their bounds; for locks and the
-    server, that one job at a time holds the GPU and that requests are granted in the order of the
+    tasks with the ends of these; latencies and ages of paths with their bounds; for locks and
+    servers, that one job at a time holds the GPU and that requests are granted in the order of the
     protocol, with urgencies that rank the tasks as the answer does; for schedules, that batches run
     whole, in the planned order, as soon as they can, and no longer than planned, and that jobs are
     ready in time.

@@ -134,7 +134,7 @@ def findings(log: RunLog, expected: Expectations, tolerance: int) -> tuple[list[
     if any(facts.segments for facts in expected.facts.values()):
         found += _segments(log, expected, tolerance)
     if expected.order is not None:
-        found += _grants(log, expected)
+        found += _grants(log, expected, jobs, tolerance)
     if expected.plan is not None:
         found += _frames(log, expected.plan, jobs, tolerance)
     return found, jobs
@@ -364,6 +364,22 @@ class _Request:
     urgency: int
     granted: int | None = None
     ended: int | None = None  # released, or withdrawn
+    due: int | None = None
+
+    def precedes(self, other: _Request, order: str, tol: int) -> bool:
+        """Whether it has to be granted before another one that waits, too."""
+        if order == "due":
+            return self.due is not None and other.due is not None and self.due < other.due - tol
+        if order == "priority" and self.urgency != other.urgency:
+            return self.urgency > other.urgency
+        return self.asked < other.asked
+
+
+_NEXT = {
+    "priority": "the most urgent request is next",
+    "fifo": "the earliest is next",
+    "due": "the request that is due first is next",
+}
 
 
 def _requests(log: RunLog) -> list[_Request]:
@@ -386,9 +402,13 @@ def _requests(log: RunLog) -> list[_Request]:
     return found
 
 
-def _grants(log: RunLog, expected: Expectations) -> Iterator[Finding]:
+def _grants(log: RunLog, expected: Expectations, jobs: JobTimes, tol: int) -> Iterator[Finding]:
     """One holder at a time, and grants in the order of the protocol."""
     requests = _requests(log)
+    if expected.order == "due":
+        for request in requests:
+            since, due = jobs.release.get(request.job), expected.facts[request.job[0]].due
+            request.due = None if since is None or due is None else since + due
     granted = sorted((r for r in requests if r.granted is not None), key=lambda r: r.granted or 0)
     until, holder = None, None
     for request in granted:
@@ -399,7 +419,7 @@ def _grants(log: RunLog, expected: Expectations) -> Iterator[Finding]:
             yield _finding("two holders", request.job, value, 0, seen, "expected one holder")
         if request.ended is not None and (until is None or request.ended > until):
             until, holder = request.ended, request.job
-    yield from _overtaken(requests, granted, expected.order == "priority")
+    yield from _overtaken(requests, granted, str(expected.order), tol)
     yield from _urgencies(requests, expected)
 
 
@@ -408,7 +428,7 @@ def _who(job: Job) -> str:
 
 
 def _overtaken(
-    requests: list[_Request], granted: list[_Request], by_priority: bool
+    requests: list[_Request], granted: list[_Request], order: str, tol: int
 ) -> Iterator[Finding]:
     """Grants although another request came first by the protocol."""
     waiting: list[_Request] = []
@@ -428,12 +448,9 @@ def _overtaken(
         for other in waiting:
             if other is request or other.granted is None:
                 continue
-            more = other.urgency > request.urgency if by_priority else False
-            equal = other.urgency == request.urgency or not by_priority
-            if more or (equal and other.asked < request.asked):
+            if other.precedes(request, order, tol):
                 seen = f"got the GPU before {_who(other.job)} which waited"
-                rule = "the most urgent request is next" if by_priority else "the earliest is next"
-                yield _finding("order", request.job, 0, 0, seen, f"expected that {rule}")
+                yield _finding("order", request.job, 0, 0, seen, f"expected that {_NEXT[order]}")
                 break
 
 

@@ -403,7 +403,8 @@ static void *ask(void *arg)
     client_t *client = arg;
     gs_rt_work_t work = {&client->unit, submit, wait_for};
     gs_rt_job_t job = {.task = client->urgency, .deadline = client->deadline};
-    client->result = gs_rt_server_run(server, client->urgency, &work, &job);
+    int64_t urgency = (client->urgency - 4) * (INT64_C(1) << 40); /* of instants in ns */
+    client->result = gs_rt_server_run(server, urgency, &work, &job);
     return NULL;
 }
 

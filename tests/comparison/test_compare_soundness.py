@@ -221,3 +221,6 @@ def test_a_miss_that_comes_from_rounded_times_is_none() -> None:
             run = gs.observe(w, platform, way)
             assert run.late_count[0] > 0 and run.schedulable is shown, (deadline, way)
             assert ("rounded" in str(run)) == (shown is None)
+            assert run.why().endswith("waited for nothing: its own work takes so long.")
+            runs = gs.observe(w, platform, way, count=2, seed=1)
+            assert bool(runs.late_count.any()) is (shown is False) and not runs.limits

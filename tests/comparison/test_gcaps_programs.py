@@ -9,6 +9,7 @@ import pytest
 import gpusched as gs
 from gpusched.comparison.analyses import Request, analyzed, options_of
 from gpusched.comparison.derived_models import DerivedModels
+from tests.reference.machine_ways import play
 
 GPU = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=8)
 PLATFORM = gs.Platform(GPU, cpus=3, slowdown=None, copy_engines=1)
@@ -80,6 +81,24 @@ def test_a_copy_in_behind_a_kernel_begins_a_section() -> None:
     )
     assert one.detail.parts("a")["own"] == 8 + 4 + 1
     assert two.detail.parts("a")["own"] == 8 + 2 * (4 + 1)
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+def test_a_more_urgent_thread_runs_between_two_sections(mode: Any) -> None:
+    """The update that ends a section keeps the core, the next one begins with the thread's key."""
+    platform = PLATFORM.replace(update_cost=5, cpus=1)
+    user = gs.Task("user", 1000, [kernel(2), gs.Sync(), kernel(2)], core=0, priority=1)
+    largest = 0
+    for offset in range(24):
+        urgent = gs.Task("urgent", 1000, [gs.CPU(1)], offset=offset, core=0, priority=0)
+        w = gs.Workload([urgent, user])
+        answer = gs.analyze(w, platform, gs.ways.Gcaps(mode=mode))
+        assert answer.schedulable and answer.response[0] == 6
+        run = gs.observe(w, platform, "gcaps", mode=mode, until=1000)
+        largest = max(largest, int(run.worst[0]))
+        twin = play(w, platform, "gcaps", until=1000, mode=mode)
+        assert run.worst.tolist() == twin.worst
+    assert largest == 5  # not 10: both updates
 
 
 def test_gpu_priorities_order_tasks_of_several_cores() -> None:

@@ -713,6 +713,8 @@ class Machine:
             then()
             if th.state != "ready" or th.left != 0 or th.job is None:
                 return
+            if self.programs[th.job.task][th.job.at].kind == "BEGIN":
+                return  # its key has changed: the next section needs a dispatch
         while th.job is not None:
             job = th.job
             step = self.programs[job.task][job.at]

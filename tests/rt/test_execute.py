@@ -23,6 +23,7 @@ from commands import refused
 from commands import run as command
 
 import gpusched as gs
+from gpusched.comparison.deployments import deployment_of
 from gpusched.comparison.workload_answer import finer_tick
 
 MS = 10**6
@@ -174,6 +175,33 @@ def test_a_schedule_with_chains_and_copies() -> None:
     answer = gs.analyze(workload, MACHINE, "pbs")
     assert answer.accepted
     in_time(lambda: run_exactly(answer, jobs=2), broken)
+
+
+def test_requests_are_ordered_by_the_instants_at_which_they_are_due() -> None:
+    """To the nanosecond, and however long a program runs."""
+    kernel = gs.Kernel("10ms", blocks=4, threads=64)
+    tasks = [
+        gs.Task("a", "100ms", [kernel, gs.CPU("1234567ns")], deadline="60ms"),
+        gs.Task("b", "50ms", [kernel]),
+    ]
+    answer = gs.analyze(gs.Workload(tasks, tick="ns"), MACHINE, "edf_serial")
+    assert answer.accepted
+    run = executed(answer, jobs=3)
+    due = {place.name: place.due for place in deployment_of(answer).places}
+    assert due == {"a": 60 * MS - 1_234_567, "b": 50 * MS}
+    released, requests = run.log.of("release"), run.log.of("request")
+    release = {
+        (task, job): time
+        for task, job, time in zip(
+            released.task.tolist(), released.job.tolist(), released.value.tolist(), strict=True
+        )
+    }
+    rows = (requests.task.tolist(), requests.job.tolist(), requests.value.tolist())
+    starts = {
+        release[task, job] + due[run.log.name[task]] * run.stretch + urgency
+        for task, job, urgency in zip(*rows, strict=True)
+    }
+    assert len(rows[0]) == 9 and len(starts) == 1  # the instant 0 of the run
 
 
 @pytest.mark.parametrize("mode", ["suspend", "busy", "spin"])

@@ -194,6 +194,31 @@ def test_the_order_of_a_lock(
         assert "order" in faults(gs.kept(answer, one.log()))
 
 
+@pytest.mark.parametrize("first", ["a", "b"])
+@pytest.mark.parametrize(("since", "right"), [(1, "a"), (2, "ab"), (3, "b")])
+def test_the_order_of_instants_less_the_work_behind(since: int, right: str, first: str) -> None:
+    """a has 1 ms of work behind its kernel: it is due 39 ms after its release, b after 41 ms."""
+    tasks = [
+        gs.Task("a", "100ms", [kernel("1ms"), gs.CPU("1ms")], deadline="40ms", core=0),
+        gs.Task("b", "100ms", [kernel("1ms")], deadline="41ms", core=1),
+        gs.Task("c", "100ms", [kernel("5ms")], core=2),
+    ]
+    answer = gs.analyze(gs.Workload(tasks, "us"), gs.Platform("Xavier", cpus=3), "edf_serial")
+    assert answer.accepted
+    base, made = 10 * MS, Events(answer.workload.names)
+    for task, time in ((2, 0), (1, 0), (0, since * MS)):
+        made.add(base + time, "release", task, 0, base + time)
+        made.add(base + time, "request", task, 0)
+    order = [2, *((0, 1) if first == "a" else (1, 0))]
+    for task, (begin, end) in zip(order, ((0, 5), (5, 6), (6, 7)), strict=True):
+        made.add(base + begin * MS, "acquire", task, 0, base + begin * MS)
+        made.add(base + end * MS, "release_lock", task, 0)
+        made.add(base + end * MS + (task == 0) * MS, "complete", task, 0)
+    made.rows.sort(key=lambda row: row[0])
+    found = gs.kept(answer, made.log())
+    assert faults(found) == (set() if first in right else {"order"}), found
+
+
 # Schedules
 
 TASKS = gs.KernelTasks([10, 20, 20], wcet=[2, 5, 4], name=["a", "b", "c"])

@@ -275,6 +275,9 @@ void gs_simulate_machine_go_on(gs_simulate_machine_state_t *self, int32_t r)
         if (t->state != GS_SIMULATE_MACHINE_READY || t->left != 0 || t->job < 0) {
             return;
         }
+        if (gs_simulate_machine_next_step(self, t->job) == GS_SIMULATE_MACHINE_BEGIN) {
+            return; /* its key has changed: the next section needs a CPU */
+        }
     }
     bool goes_on = t->job >= 0;
     while (goes_on && self->status == GS_OK) {

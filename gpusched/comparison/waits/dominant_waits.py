@@ -13,7 +13,7 @@ from gpusched.comparison.waits.machine_waits import (
     job_parts,
     machine_waits,
 )
-from gpusched.comparison.waits.wait_sums import JobSpan, Waited
+from gpusched.comparison.waits.wait_sums import JobSpan
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -35,7 +35,8 @@ def wait_sentence(
 
     "" if the waits are not known. ``options``: those of the way.
     """
-    found = _waits(detail, setting, options, span)
+    run, setting, span = _of_job(detail, setting, options, span)
+    found = None if run is None else machine_waits(run, setting, span)
     if found is None:
         return ""
     workload = setting.workload
@@ -72,31 +73,33 @@ def parts_of(
     span: JobSpan,
 ) -> list[JobPart] | None:
     """The parts of a job: its work and its waits, in order; None if it is not known."""
-    found, setting = _of_task(detail, setting, options, span)
-    return None if found is None else job_parts(found, setting, span)
+    run, setting, span = _of_job(detail, setting, options, span)
+    return None if run is None else job_parts(run, setting, span)
 
 
-def _of_task(
+def _of_job(
     detail: Detail,
     setting: MachineSetting,
     options: Mapping[str, Any],
     span: JobSpan,
-) -> tuple[MachineRun | None, MachineSetting]:
-    """The run that has the task, if there is one for each instance of a GPU, and its way."""
+) -> tuple[MachineRun | None, MachineSetting, JobSpan]:
+    """The run that has the task, if there is one for each instance of a GPU, and its way.
+
+    The span is that of the job in the ticks of the run: of whole ticks of the workload a part may
+    be none of the job.
+    """
+    run: MachineRun | None = None
     if not isinstance(detail, InstanceRuns):
-        return detail, setting
-    within = replace(setting, way=str(options.get("within", setting.way)))
-    for run in detail.runs.values():
-        if span.name in run.name:
-            return run, within
-    return None, within
-
-
-def _waits(
-    detail: Detail,
-    setting: MachineSetting,
-    options: Mapping[str, Any],
-    span: JobSpan,
-) -> list[Waited] | None:
-    found, setting = _of_task(detail, setting, options, span)
-    return None if found is None else machine_waits(found, setting, span)
+        run = detail
+    else:
+        setting = replace(setting, way=str(options.get("within", setting.way)))
+        run = next((one for one in detail.runs.values() if span.name in one.name), None)
+    if run is None or span.name not in run.name:
+        return run, setting, span
+    jobs = run.jobs
+    own = (jobs.task == run.name.index(span.name)) & (jobs.number == span.job)
+    if own.any():
+        row = int(own.argmax())
+        end = int(jobs.end[row])
+        span = replace(span, release=int(run.origin[row]), end=end if end >= 0 else run.now)
+    return run, setting, span

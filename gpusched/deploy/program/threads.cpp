@@ -59,13 +59,9 @@ static int wait_for(void *arg, const gs_rt_job_t *job, int64_t until)
 }
 
 // Of a request of the server: that of the task, or the larger, the earlier it is due.
-static int urgency_of(const Task &task, const gs_rt_job_t &job)
+static int64_t urgency_of(const Task &task, const gs_rt_job_t &job)
 {
-    if (EDF_UNIT == 0) {
-        return task.urgency;
-    }
-    const int64_t due = (job.release - origin + task.due) / (EDF_UNIT > 0 ? EDF_UNIT : 1);
-    return static_cast<int>(due < INT32_MAX ? INT32_MAX - due : 0);
+    return BY_DUE ? origin - job.release - task.due : task.urgency;
 }
 
 // Runs a GPU segment, under its lock if it has one; false for an error.
