@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from time import perf_counter
-from typing import Any, Literal, TypedDict
+from types import MappingProxyType, NoneType
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, instance, int_array, integer64, one_of
+from gpusched._support.arguments import (
+    Int64Array,
+    frozen,
+    instance,
+    int_array,
+    integer64,
+    one_of,
+)
 from gpusched._support.registry import enumeration, methods
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.host_tasks import MAX_SMS, HostTasks
 from gpusched.ways.way import Way, placed_way
 
 __all__ = [
-    "FixedPoint", "LockMode", "Mode", "PlacedTest", "Suspension", "few_sms", "partitioned",
-    "placed_test", "refuse_one_time", "run_test", "sound_test", "tested", "verdict_of",
+    "FixedPoint", "LockMode", "Mode", "PlacedTest", "Suspension", "few_sms", "form_of",
+    "partitioned", "placed_test", "refuse_one_time", "run_test", "sound_test", "tested",
+    "verdict_of",
 ]  # fmt: skip
 
 Mode = Literal["suspend", "busy"]
@@ -30,12 +41,10 @@ _MODES = enumeration("analysis.lock_mode")
 _FIXED_POINTS = enumeration("analysis.context_fixed_point")
 
 
-class TestOptions(TypedDict):
-    """The options of a test in the form that functions of the core take."""
+class FormOptions(TypedDict):
+    """The options of a test that do not depend on the tasks, as functions of the core take them."""
 
     way: str
-    cpus: int
-    sms: int
     mode: int
     variant: int
     fixed_point: int
@@ -45,6 +54,13 @@ class TestOptions(TypedDict):
     server_overhead: int
     stall: bool
     jitter: bool
+
+
+class TestOptions(FormOptions):
+    """All options of a test, in the form that functions of the core take."""
+
+    cpus: int
+    sms: int
 
 
 class Arrays(TypedDict):
@@ -58,14 +74,26 @@ class Arrays(TypedDict):
     apart: npt.NDArray[np.uint8] | None  # tasks that are never pending together
 
 
+class Form(NamedTuple):
+    """A way with a test of tasks with cores, and that test's options."""
+
+    way: Way
+    whole: Way  # with the values of all options of its test
+    options: FormOptions
+
+
 @dataclass(frozen=True)
 class PlacedTest:
     """A test of a set or a stack in the form that functions of the core take."""
 
     hosts: HostTasks
-    way: Way
+    form: Form
     arrays: Arrays
     options: TestOptions
+
+    @property
+    def way(self) -> Way:
+        return self.form.way
 
     @property
     def cpus(self) -> int:
@@ -78,6 +106,50 @@ class PlacedTest:
     @property
     def mode(self) -> str:
         return _MODES[self.options["mode"]]
+
+
+def form_of(way: object, **options: Any) -> Form:
+    """The form of the test of a way, with options that are added to it.
+
+    Raises ValueError for a way without such a test, and for options that it does not have or that
+    exclude each other. Forms of text and numbers are kept, as most calls use few of them.
+    """
+    name, given = (way.name, {**way.given, **options}) if isinstance(way, Way) else (way, options)
+    if type(name) is str and _PLAIN.issuperset(map(type, given.values())):
+        return _kept_form(name, **given)
+    return _form(way, **options)
+
+
+def _form(way: object, /, **options: Any) -> Form:
+    way = placed_way(way, **options)
+    method = methods()[way.name]
+    for name in ("mode", "variant", "fixed_point", "suspension"):  # the way may have more
+        if method.choices(name) and name in way.given:
+            one_of(way.given[name], method.choices(name), name)
+    free, variant = _value(way, "order_free", False), _value(way, "variant", "sound")
+    if free and variant != "sound":
+        raise ValueError(f"order_free: got True, expected False with variant={variant!r}")
+    fixed_point = _value(way, "fixed_point", _FIXED_POINTS[0])
+    return Form(
+        way,
+        _whole(way),
+        {
+            "way": way.name,
+            "mode": _MODES.index(_value(way, "mode", _MODES[0])),
+            "variant": method.choices("variant").index(variant) if variant != "sound" else 0,
+            "fixed_point": _FIXED_POINTS.index("order_free" if free else fixed_point),
+            "timeslice": _ticks(way, "timeslice"),
+            "context_switch": _ticks(way, "context_switch"),
+            "update_cost": _ticks(way, "update_cost"),
+            "server_overhead": _ticks(way, "server_overhead"),
+            "stall": _value(way, "stall", False),
+            "jitter": _value(way, "suspension", "split") == "jitter",
+        },
+    )
+
+
+_PLAIN = frozenset((str, int, bool, NoneType))  # types whose values do not change
+_kept_form = lru_cache(maxsize=256, typed=True)(_form)  # typed, as True is not 1
 
 
 def placed_test(
@@ -94,50 +166,28 @@ def placed_test(
 
     ``with_cores``: whether the tasks have cores. ``apart``: uint8 ``(n, n)``, nonzero for two tasks
     that are never pending together, of which the caller has a proof; the tests of locks in modes
-    suspend and busy, of the server and of stgm take it. Raises ValueError for a way without such a
-    test, and for options that it does not have or that exclude each other.
+    suspend and busy, of the server and of stgm take it. Raises the errors of `form_of`.
     """
     instance(hosts, HostTasks, "hosts")
-    way = placed_way(way, **options)
-    method = methods()[way.name]
-    for name in ("mode", "variant", "fixed_point", "suspension"):  # the way may have more
-        if method.choices(name) and name in way.given:
-            one_of(way.given[name], method.choices(name), name)
-    divided = way.divided
-    free, variant = _value(way, "order_free", False), _value(way, "variant", "sound")
-    if free and variant != "sound":
-        raise ValueError(f"order_free: got True, expected False with variant={variant!r}")
-    fixed_point = _value(way, "fixed_point", _FIXED_POINTS[0])
+    form = form_of(way, **options)
+    asked = form.way
     core, count = _cores(hosts, cpus) if with_cores else (None, integer64(cpus, "cpus"))
-    if divided:
+    if asked.divided:
         width = hosts.sms if sms is None else few_sms(integer64(sms, "sms"))
     else:
         width = hosts.columns if sms is None else integer64(sms, "sms")
     return PlacedTest(
         hosts,
-        way,
+        form,
         {
             "hosts": hosts._columns(),
             "core": core,
-            "sm": _sm_sets(hosts, width) if divided else None,
-            "server": _servers(hosts, way, count) if with_cores else None,
-            "gpu_priority": _gpu_priorities(hosts, way),
+            "sm": _sm_sets(hosts, width) if asked.divided else None,
+            "server": _servers(hosts, asked) if with_cores else None,
+            "gpu_priority": _gpu_priorities(hosts, asked),
             "apart": apart,
         },
-        {
-            "way": way.name,
-            "cpus": count,
-            "sms": width,
-            "mode": _MODES.index(_value(way, "mode", _MODES[0])),
-            "variant": method.choices("variant").index(variant) if variant != "sound" else 0,
-            "fixed_point": _FIXED_POINTS.index("order_free" if free else fixed_point),
-            "timeslice": _ticks(way, "timeslice"),
-            "context_switch": _ticks(way, "context_switch"),
-            "update_cost": _ticks(way, "update_cost"),
-            "server_overhead": _ticks(way, "server_overhead"),
-            "stall": _value(way, "stall", False),
-            "jitter": _value(way, "suspension", "split") == "jitter",
-        },
+        {**form.options, "cpus": count, "sms": width},
     )
 
 
@@ -170,9 +220,10 @@ def run_test(
 def tested(test: PlacedTest, began: float, stop: Any) -> Verdict:
     """The verdict of a test."""
     answer = _core.host_placed_test(**test.arrays, **test.options, stop=stop)
-    return verdict_of(
-        test.hosts, test.way, test.cpus, test.sms, answer, began, server=test.arrays["server"]
-    )
+    way = test.form.whole
+    if _has_server(way):
+        way = _with_server(way, test.hosts, test.arrays["server"], test.cpus)
+    return verdict_of(test.hosts, way, test.cpus, test.sms, answer, began)
 
 
 def partitioned(
@@ -186,15 +237,11 @@ def partitioned(
             f"server: got {test.way.given['server']!r:.60}, expected none; its core is chosen"
         )
     *answer, core, server = _core.host_partition(**test.arrays, **test.options, stop=stop)
-    return verdict_of(
-        hosts._replaced(core=core if hosts.is_stack else core[0]),
-        test.way,
-        test.cpus,
-        test.sms,
-        tuple(answer),
-        began,
-        server=server if _has_server(test.way) else None,
-    )
+    chosen = test.form.whole
+    if _has_server(chosen):
+        chosen = _with_server(chosen, hosts, server, test.cpus)
+    placed = hosts._replaced(core=core if hosts.is_stack else core[0])
+    return verdict_of(placed, chosen, test.cpus, test.sms, answer, began)
 
 
 def verdict_of(
@@ -202,32 +249,31 @@ def verdict_of(
     way: Way,
     cpus: int,
     sms: int,
-    answer: tuple[Any, ...],
+    answer: Sequence[Any],
     began: float,
     *,
-    server: Int64Array | None = None,
     rounds: Int64Array | None = None,
 ) -> Verdict:
-    """Make the verdict from arrays of the core, which always have an axis for the sets.
+    """Make the verdict from read-only arrays of the core, which always have an axis for the sets.
 
-    ``answer``: accepted (-1 if a budget was used up), responses, terms, failed tasks. ``began``:
-    `perf_counter` at the start of the call.
+    ``way``: with the values of all options. ``answer``: accepted (-1 if a budget was used up),
+    responses, terms, failed tasks. ``began``: `perf_counter` at the start of the call.
     """
-    code, response, terms, failed = answer[:4]
+    code, response, terms, failed = answer
     one = not hosts.is_stack
-    code = np.asarray(code, np.int64)
-    parts = np.ascontiguousarray(terms[0].T if one else terms.transpose(2, 0, 1))
-    return Verdict(
+    found = code.item() if one else code
+    accepted, spent = found == 1, found == -1
+    return Verdict._made(
         hosts=hosts,
-        way=_whole(way if server is None else way.replace(server=server[0] if one else server)),
+        way=way,
         cpus=cpus,
         sms=sms,
-        accepted=bool(code[0] == 1) if one else code == 1,
-        terms=dict(zip(TERMS, parts, strict=True)),
-        rounds=None if rounds is None else int(rounds[0]) if one else rounds,
-        spent=bool(code[0] == -1) if one else code == -1,
+        accepted=accepted if one else frozen(accepted),
+        terms=MappingProxyType(dict(zip(TERMS, terms[:, 0] if one else terms, strict=True))),
+        rounds=None if rounds is None else rounds.item() if one else rounds,
+        spent=spent if one else frozen(spent),
         _computed=response[0] if one else response,
-        _failed=int(failed[0]) if one else failed,
+        _failed=failed.item() if one else failed,
         seconds=perf_counter() - began,
     )
 
@@ -278,42 +324,53 @@ def _has_server(way: Way) -> bool:
     return "server" in way._options
 
 
+def _with_server(way: Way, hosts: HostTasks, server: Int64Array | None, cpus: int) -> Way:
+    """The way with the core of its server: that of each set, or its own, number ``cpus``."""
+    if hosts.is_stack:
+        return way.replace(server=np.full(len(hosts), cpus) if server is None else server)
+    return way._with("server", cpus if server is None else server.item())
+
+
 def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
     """Each task's core, with an axis for the sets, and the number of cores."""
-    cores = hosts.core if hosts.is_stack else hosts.core[None]
-    if cores.size and cores.min() < 0 and (nowhere := (cores < 0) & hosts.is_task).any():
-        at = np.argwhere(nowhere)[0][0 if hosts.is_stack else 1 :].tolist()
+    given = hosts.core
+    if hosts.is_stack:
+        least, most = int(given.min(initial=0)), int(given.max(initial=0))
+    else:
+        cores = given.tolist()  # which is faster for the few of a set
+        least, most = min(cores, default=0), max(cores, default=0)
+    if least < 0 and (nowhere := (given < 0) & hosts.is_task).any():
+        at = np.argwhere(nowhere)[0].tolist()
         raise ValueError(
             f"core{at}: got none, expected a core (give core=, or use partition or stgm_allocate)"
         )
-    if cpus is None:
-        return cores, int(cores.max(initial=0)) + 1
-    return cores, integer64(cpus, "cpus")
+    count = max(most, 0) + 1 if cpus is None else integer64(cpus, "cpus")
+    return given if hosts.is_stack else given[None], count
 
 
 def _sm_sets(hosts: HostTasks, sms: int) -> npt.NDArray[np.uint8]:
     """The sets of SMs (N, n, sms)."""
+    given = hosts.sm if hosts.is_stack else hosts.sm[None]
+    if sms == hosts.sms:
+        return given.view(np.uint8)
     beyond = np.argwhere(hosts.sm[..., sms:])
     if len(beyond):
         *at, past = beyond[0].tolist()
         raise ValueError(f"sms: got {sms}, expected more than {sms + past}, an SM of sm{at}")
-    given = hosts.sm if hosts.is_stack else hosts.sm[None]
     sets = np.zeros((*given.shape[:2], sms), np.uint8)
     common = min(sms, hosts.sms)
     sets[..., :common] = given[..., :common]
     return sets
 
 
-def _servers(hosts: HostTasks, way: Way, cpus: int) -> Int64Array | None:
-    """The core of the server of each set; None for a way without one."""
-    if not _has_server(way):
+def _servers(hosts: HostTasks, way: Way) -> Int64Array | None:
+    """The core of the server of each set; None for a way without one, and for its own core."""
+    if not _has_server(way) or way.server is None:
         return None
-    place = np.int64(cpus) if way.server is None else int_array(way.server, "server")
-    sets = len(np.atleast_2d(hosts.core))
-    if np.ndim(place) > 1 or (np.ndim(place) == 1 and np.shape(place) != (sets,)):
-        raise ValueError(
-            f"server: got shape {np.shape(place)}, expected one core, or one for each set"
-        )
+    place = int_array(way.server, "server")
+    sets = len(hosts) if hosts.is_stack else 1
+    if place.ndim > 1 or (place.ndim == 1 and place.shape != (sets,)):
+        raise ValueError(f"server: got shape {place.shape}, expected one core, or one for each set")
     return np.ascontiguousarray(np.broadcast_to(place, (sets,)))
 
 
