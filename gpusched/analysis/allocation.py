@@ -76,7 +76,7 @@ def partition(
     ------
     The errors of the test; ValueError also for the core of a server, which is chosen.
     """
-    return partitioned(hosts, way, cpus, sms, stop=stop, **options)
+    return partitioned(hosts, way, cpus, sms, options, stop=stop)
 
 
 PRINTED = {"line 16": 1, "load": 2, "line 24": 4, "line 26": 8, "line 23": 16}
@@ -159,7 +159,7 @@ def stgm_allocate(
     would be read as "as fast on one SM as on all").
     """
     instance(hosts, HostTasks, "hosts")
-    way = form_of("stgm", mode=mode, variant=variant).whole
+    way = form_of("stgm", {"mode": mode, "variant": variant}).whole
     flags = APART if flag(apart, "apart") else 0
     for line in some_of(printed, PRINTED, "printed"):
         flags |= PRINTED[line]
@@ -229,7 +229,7 @@ def stgm_exhaustive(
     The errors of `stgm_allocate`; ValueError also for larger sets.
     """
     instance(hosts, HostTasks, "hosts")
-    way = form_of("stgm", mode=mode, variant=variant).whole
+    way = form_of("stgm", {"mode": mode, "variant": variant}).whole
     if integer64(states, "states") < 1:
         raise ValueError(f"states: got {states}, expected a positive number")
     began = perf_counter()

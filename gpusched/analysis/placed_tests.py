@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from time import perf_counter
 from types import MappingProxyType, NoneType
@@ -22,7 +21,8 @@ from gpusched._support.arguments import (
     one_of,
 )
 from gpusched._support.registry import enumeration, methods
-from gpusched.analysis.verdict import TERMS, Verdict
+from gpusched.analysis.verdict import Terms, Verdict
+from gpusched.model.host_segments import with_zeros
 from gpusched.model.host_tasks import MAX_SMS, HostTasks
 from gpusched.ways.way import Way, placed_way
 
@@ -39,6 +39,7 @@ Suspension = Literal["split", "jitter"]
 
 _MODES = enumeration("analysis.lock_mode")
 _FIXED_POINTS = enumeration("analysis.context_fixed_point")
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 class FormOptions(TypedDict):
@@ -63,7 +64,7 @@ class TestOptions(FormOptions):
     sms: int
 
 
-class Arrays(TypedDict):
+class Arrays(NamedTuple):
     """The tasks and their placement in the form that functions of the core take."""
 
     hosts: Any  # columns of the tasks
@@ -79,11 +80,13 @@ class Form(NamedTuple):
 
     way: Way
     whole: Way  # with the values of all options of its test
+    has_server: bool
+    server: Any  # as given; None: its own core
+    gpu_priority: Any  # as given
     options: FormOptions
 
 
-@dataclass(frozen=True)
-class PlacedTest:
+class PlacedTest(NamedTuple):
     """A test of a set or a stack in the form that functions of the core take."""
 
     hosts: HostTasks
@@ -108,19 +111,29 @@ class PlacedTest:
         return _MODES[self.options["mode"]]
 
 
-def form_of(way: object, **options: Any) -> Form:
+def form_of(way: object, options: Mapping[str, Any]) -> Form:
     """The form of the test of a way, with options that are added to it.
 
     Raises ValueError for a way without such a test, and for options that it does not have or that
     exclude each other. Forms of text and numbers are kept, as most calls use few of them.
     """
-    name, given = (way.name, {**way.given, **options}) if isinstance(way, Way) else (way, options)
+    name: object = way
+    given = options
+    if isinstance(way, Way):
+        name, given = way.name, {**way.given, **options}
     if type(name) is str and _PLAIN.issuperset(map(type, given.values())):
-        return _kept_form(name, **given)
-    return _form(way, **options)
+        return _kept_form(name, *given, *given.values())
+    return _form(way, options)
 
 
-def _form(way: object, /, **options: Any) -> Form:
+@lru_cache(maxsize=256, typed=True)  # typed, as True is not 1
+def _kept_form(way: str, *options: Any) -> Form:
+    """The form of a way with options: their names, then their values."""
+    count = len(options) // 2
+    return _form(way, dict(zip(options[:count], options[count:], strict=True)))
+
+
+def _form(way: object, options: Mapping[str, Any]) -> Form:
     way = placed_way(way, **options)
     method = methods()[way.name]
     for name in ("mode", "variant", "fixed_point", "suspension"):  # the way may have more
@@ -133,6 +146,9 @@ def _form(way: object, /, **options: Any) -> Form:
     return Form(
         way,
         _whole(way),
+        "server" in way._options,
+        _value(way, "server", None),
+        _value(way, "gpu_priority", None),
         {
             "way": way.name,
             "mode": _MODES.index(_value(way, "mode", _MODES[0])),
@@ -149,7 +165,6 @@ def _form(way: object, /, **options: Any) -> Form:
 
 
 _PLAIN = frozenset((str, int, bool, NoneType))  # types whose values do not change
-_kept_form = lru_cache(maxsize=256, typed=True)(_form)  # typed, as True is not 1
 
 
 def placed_test(
@@ -157,10 +172,10 @@ def placed_test(
     way: object,
     cpus: int | None,
     sms: int | None,
+    options: Mapping[str, Any] = NO_OPTIONS,
     *,
     with_cores: bool = True,
     apart: npt.NDArray[np.uint8] | None = None,
-    **options: Any,
 ) -> PlacedTest:
     """The test of a way, with options that are added to it.
 
@@ -169,33 +184,37 @@ def placed_test(
     suspend and busy, of the server and of stgm take it. Raises the errors of `form_of`.
     """
     instance(hosts, HostTasks, "hosts")
-    form = form_of(way, **options)
-    asked = form.way
+    form = form_of(way, options)
+    divided = form.way.divided
     core, count = _cores(hosts, cpus) if with_cores else (None, integer64(cpus, "cpus"))
-    if asked.divided:
+    if divided:
         width = hosts.sms if sms is None else few_sms(integer64(sms, "sms"))
     else:
         width = hosts.columns if sms is None else integer64(sms, "sms")
     return PlacedTest(
         hosts,
         form,
-        {
-            "hosts": hosts._columns(),
-            "core": core,
-            "sm": _sm_sets(hosts, width) if asked.divided else None,
-            "server": _servers(hosts, asked) if with_cores else None,
-            "gpu_priority": _gpu_priorities(hosts, asked),
-            "apart": apart,
-        },
-        {**form.options, "cpus": count, "sms": width},
+        Arrays(
+            hosts._columns(),
+            core,
+            _sm_sets(hosts, width) if divided else None,
+            _servers(hosts, form.server) if with_cores and form.server is not None else None,
+            None if form.gpu_priority is None else _gpu_priorities(hosts, form.gpu_priority),
+            apart,
+        ),
+        {"cpus": count, "sms": width, **form.options},
     )
 
 
 def sound_test(
-    hosts: HostTasks, way: object, cpus: int | None, sms: int | None, **options: Any
+    hosts: HostTasks,
+    way: object,
+    cpus: int | None,
+    sms: int | None,
+    options: Mapping[str, Any] = NO_OPTIONS,
 ) -> PlacedTest:
     """The sound form of the test of a way; ValueError for another one. See `placed_test`."""
-    test = placed_test(hosts, way, cpus, sms, **options)
+    test = placed_test(hosts, way, cpus, sms, options)
     one_of(_value(test.way, "variant", "sound"), ("sound",), "variant")
     return test
 
@@ -205,40 +224,47 @@ def run_test(
     way: object,
     cpus: int | None = None,
     sms: int | None = None,
+    options: Mapping[str, Any] = NO_OPTIONS,
     *,
+    apart: npt.NDArray[np.uint8] | None = None,
     stop: Any = None,
-    **options: Any,
 ) -> Verdict:
     """The verdict of the test of a way; see `placed_test` for the arguments.
 
     Raises the errors of the test.
     """
     began = perf_counter()
-    return tested(placed_test(hosts, way, cpus, sms, **options), began, stop)
+    return tested(placed_test(hosts, way, cpus, sms, options, apart=apart), began, stop)
 
 
 def tested(test: PlacedTest, began: float, stop: Any) -> Verdict:
     """The verdict of a test."""
-    answer = _core.host_placed_test(**test.arrays, **test.options, stop=stop)
+    answer = _core.host_placed_test(*test.arrays, **test.options, stop=stop)
     way = test.form.whole
-    if _has_server(way):
-        way = _with_server(way, test.hosts, test.arrays["server"], test.cpus)
+    if test.form.has_server:
+        way = _with_server(way, test.hosts, test.arrays.server, test.cpus)
     return verdict_of(test.hosts, way, test.cpus, test.sms, answer, began)
 
 
 def partitioned(
-    hosts: HostTasks, way: object, cpus: int, sms: int | None, *, stop: Any, **options: Any
+    hosts: HostTasks,
+    way: object,
+    cpus: int,
+    sms: int | None,
+    options: Mapping[str, Any],
+    *,
+    stop: Any,
 ) -> Verdict:
     """The verdict of the test of a way with cores by worst fit; raises the errors of the test."""
     began = perf_counter()
-    test = placed_test(hosts, way, cpus, sms, with_cores=False, **options)
+    test = placed_test(hosts, way, cpus, sms, options, with_cores=False)
     if "server" in test.way.given:
         raise ValueError(
             f"server: got {test.way.given['server']!r:.60}, expected none; its core is chosen"
         )
-    *answer, core, server = _core.host_partition(**test.arrays, **test.options, stop=stop)
+    *answer, core, server = _core.host_partition(*test.arrays, **test.options, stop=stop)
     chosen = test.form.whole
-    if _has_server(chosen):
+    if test.form.has_server:
         chosen = _with_server(chosen, hosts, server, test.cpus)
     placed = hosts._replaced(core=core if hosts.is_stack else core[0])
     return verdict_of(placed, chosen, test.cpus, test.sms, answer, began)
@@ -269,7 +295,7 @@ def verdict_of(
         cpus=cpus,
         sms=sms,
         accepted=accepted if one else frozen(accepted),
-        terms=MappingProxyType(dict(zip(TERMS, terms[:, 0] if one else terms, strict=True))),
+        terms=Terms(terms[:, 0] if one else terms),
         rounds=None if rounds is None else rounds.item() if one else rounds,
         spent=spent if one else frozen(spent),
         _computed=response[0] if one else response,
@@ -320,10 +346,6 @@ def _whole(way: Way) -> Way:
     return way.replace(**{name: getattr(way, name) for name in options}) if options else way
 
 
-def _has_server(way: Way) -> bool:
-    return "server" in way._options
-
-
 def _with_server(way: Way, hosts: HostTasks, server: Int64Array | None, cpus: int) -> Way:
     """The way with the core of its server: that of each set, or its own, number ``cpus``."""
     if hosts.is_stack:
@@ -332,58 +354,49 @@ def _with_server(way: Way, hosts: HostTasks, server: Int64Array | None, cpus: in
 
 
 def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
-    """Each task's core, with an axis for the sets, and the number of cores."""
+    """Each task's core, and the number of cores."""
     given = hosts.core
     if hosts.is_stack:
         least, most = int(given.min(initial=0)), int(given.max(initial=0))
-    else:
-        cores = given.tolist()  # which is faster for the few of a set
-        least, most = min(cores, default=0), max(cores, default=0)
+    else:  # few numbers, for which sets of Python take less than reductions of an array
+        cores = {0, *given.tolist()}
+        least, most = (-1 if -1 in cores else 0), max(cores)
     if least < 0 and (nowhere := (given < 0) & hosts.is_task).any():
         at = np.argwhere(nowhere)[0].tolist()
         raise ValueError(
             f"core{at}: got none, expected a core (give core=, or use partition or stgm_allocate)"
         )
-    count = max(most, 0) + 1 if cpus is None else integer64(cpus, "cpus")
-    return given if hosts.is_stack else given[None], count
+    count = most + 1 if cpus is None else integer64(cpus, "cpus")
+    return given, count
 
 
 def _sm_sets(hosts: HostTasks, sms: int) -> npt.NDArray[np.uint8]:
-    """The sets of SMs (N, n, sms)."""
-    given = hosts.sm if hosts.is_stack else hosts.sm[None]
-    if sms == hosts.sms:
-        return given.view(np.uint8)
-    beyond = np.argwhere(hosts.sm[..., sms:])
-    if len(beyond):
-        *at, past = beyond[0].tolist()
-        raise ValueError(f"sms: got {sms}, expected more than {sms + past}, an SM of sm{at}")
-    sets = np.zeros((*given.shape[:2], sms), np.uint8)
-    common = min(sms, hosts.sms)
-    sets[..., :common] = given[..., :common]
-    return sets
+    """The sets of SMs, of ``sms`` columns."""
+    given = hosts.sm
+    if sms != hosts.sms:
+        beyond = np.argwhere(given[..., sms:])
+        if len(beyond):
+            *at, past = beyond[0].tolist()
+            raise ValueError(f"sms: got {sms}, expected more than {sms + past}, an SM of sm{at}")
+        given = with_zeros(given[..., :sms], given.ndim - 1, sms - hosts.sms)
+    return given.view(np.uint8)
 
 
-def _servers(hosts: HostTasks, way: Way) -> Int64Array | None:
-    """The core of the server of each set; None for a way without one, and for its own core."""
-    if not _has_server(way) or way.server is None:
-        return None
-    place = int_array(way.server, "server")
+def _servers(hosts: HostTasks, given: Any) -> Int64Array:
+    """The core of the server of each set."""
+    place = int_array(given, "server")
     sets = len(hosts) if hosts.is_stack else 1
     if place.ndim > 1 or (place.ndim == 1 and place.shape != (sets,)):
         raise ValueError(f"server: got shape {place.shape}, expected one core, or one for each set")
     return np.ascontiguousarray(np.broadcast_to(place, (sets,)))
 
 
-def _gpu_priorities(hosts: HostTasks, way: Way) -> Int64Array | None:
-    """The GPU priorities of the tasks of each set; None without them."""
-    given = _value(way, "gpu_priority", None)
-    if given is None:
-        return None
+def _gpu_priorities(hosts: HostTasks, given: Any) -> Int64Array:
+    """The GPU priorities of the tasks of each set."""
     priority = int_array(given, "gpu_priority")
     if priority.shape not in (hosts.core.shape, hosts.core.shape[-1:]):
         raise ValueError(
             f"gpu_priority: got shape {priority.shape}, expected one number for each task, "
             f"{hosts.core.shape}"
         )
-    shape = np.atleast_2d(hosts.core).shape
-    return np.ascontiguousarray(np.broadcast_to(priority, shape))
+    return np.ascontiguousarray(np.broadcast_to(priority, hosts.core.shape))

@@ -133,10 +133,10 @@ static int begin_tests(gs_python_placed_t *placed)
 
 GS_PYTHON_SIGNATURE(
     host_placed_test,
-    "host_placed_test(hosts, core, sm, server, gpu_priority, apart, *, way, cpus, sms, mode, "
+    "host_placed_test(hosts, core, sm, server, gpu_priority, apart, *, cpus, sms, way, mode, "
     "variant, fixed_point, timeslice, context_switch, update_cost, server_overhead, "
     "stall, jitter, stop)",
-    "O<_Hosts>NNNNNsLLiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints]",
+    "O<_Hosts>NNNNNLLsiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints]",
     "The response-time test of a way of sharing the GPU\n"
     "(gs_analysis_placed_test_run) for a stack of N sets with cores (N, n). sm:\n"
     "uint8 (N, n, M), or None but for stgm; server (N,), gpu_priority (N, n),\n"
@@ -172,10 +172,10 @@ static PyObject *host_placed_test(PyObject *module, PyObject *const *args, Py_ss
 
 GS_PYTHON_SIGNATURE(
     host_partition,
-    "host_partition(hosts, core, sm, server, gpu_priority, apart, *, way, cpus, sms, mode, "
+    "host_partition(hosts, core, sm, server, gpu_priority, apart, *, cpus, sms, way, mode, "
     "variant, fixed_point, timeslice, context_switch, update_cost, server_overhead, "
     "stall, jitter, stop)",
-    "O<_Hosts>NNNNNsLLiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]",
+    "O<_Hosts>NNNNNLLsiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]",
     "Cores by worst fit (gs_analysis_allocation_partition), then host_placed_test,\n"
     "whose arguments these are; core and server are None. Returns what it does,\n"
     "and core (N, n), server (N,), -1 without one.");
