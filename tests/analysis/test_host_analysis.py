@@ -325,7 +325,7 @@ def test_values_of_options_are_told_apart_by_type() -> None:
         answer = gs.analysis.gpu_server(hosts, server_overhead=overhead)
         assert answer.way.given["server_overhead"] == 1
         for wrong in (True, 1.0):
-            with pytest.raises(TypeError, match="server_overhead: got .*, expected an integer"):
+            with pytest.raises(TypeError, match=r"server_overhead: got .*, expected an integer"):
                 gs.analysis.gpu_server(hosts, server_overhead=wrong)
     with pytest.raises(TypeError, match="server_overhead: got"):
         gs.analysis.gpu_server(hosts, server_overhead=[1])
