@@ -513,11 +513,10 @@ def _verdict(
 
 def _better(fmlp: GedfVerdict, omlp: GedfVerdict) -> GedfVerdict:
     """For each set the lock that passes; with both, the one with the least largest tardiness."""
-    (bounded, late), (other_bounded, other_late) = _latest(fmlp), _latest(omlp)
-    sooner = other_bounded & ((other_late < late) | ~bounded)
-    second = np.asarray(omlp.accepted) & (~np.asarray(fmlp.accepted) | sooner)
     if not fmlp.is_stack:
+        second = omlp.accepted and (not fmlp.accepted or _sooner(omlp, fmlp))
         return GedfVerdict._made(**{**vars(omlp if second else fmlp), "seconds": omlp.seconds})
+    second = omlp.accepted & (~fmlp.accepted | _sooner(omlp, fmlp))
     chosen = {}
     for field in fields(GedfVerdict):
         one, other = getattr(fmlp, field.name), getattr(omlp, field.name)
@@ -526,6 +525,12 @@ def _better(fmlp: GedfVerdict, omlp: GedfVerdict) -> GedfVerdict:
             one = np.where(pick, other, one)
         chosen[field.name] = one
     return GedfVerdict(**{**chosen, "seconds": omlp.seconds})
+
+
+def _sooner(one: GedfVerdict, other: GedfVerdict) -> Any:
+    """Of each set, whether the first one's largest tardiness is known and less than the other's."""
+    (bounded, late), (other_bounded, other_late) = _latest(one), _latest(other)
+    return bounded & ((late < other_late) | ~other_bounded)
 
 
 def _latest(verdict: GedfVerdict) -> tuple[Any, Any]:

@@ -347,7 +347,7 @@ class HostColumns(TaskSet):
     @property
     def is_task(self) -> BoolArray:
         """Whether each row is a task, in the shape of ``period``; False for unused rows."""
-        return rows_below(self.sizes, self.n)
+        return rows_below(self.sizes, self.n) if self.is_ragged else super().is_task
 
     @property
     def is_placed(self) -> bool:

@@ -55,7 +55,7 @@ static void answers_free(answers_t *self)
     }
 }
 
-/* Where the test of a set writes its answer, cleared. */
+/* The room for the answer of a set, cleared. */
 static gs_analysis_common_answer_t answer_at(const answers_t *self, npy_intp set)
 {
     memset(self->rows, 0, (size_t)(self->n * GS_ANALYSIS_COMMON_TERMS) * sizeof *self->rows);
