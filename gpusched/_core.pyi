@@ -222,13 +222,13 @@ def host_stgm_allocate(
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 def host_placed_test(
     hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
-    apart: _In | None, *, way: str, cpus: int, sms: int, mode: int, variant: int, fixed_point: int,
+    apart: _In | None, *, cpus: int, sms: int, way: str, mode: int, variant: int, fixed_point: int,
     timeslice: int, context_switch: int, update_cost: int, server_overhead: int, stall: bool,
     jitter: bool, stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(
     hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
-    apart: _In | None, *, way: str, cpus: int, sms: int, mode: int, variant: int, fixed_point: int,
+    apart: _In | None, *, cpus: int, sms: int, way: str, mode: int, variant: int, fixed_point: int,
     timeslice: int, context_switch: int, update_cost: int, server_overhead: int, stall: bool,
     jitter: bool, stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
@@ -245,13 +245,13 @@ def priority_streams(
 
 def host_breakdown(
     hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
-    apart: _In | None, *, scale: int, task: int, way: str, cpus: int, sms: int, mode: int,
+    apart: _In | None, *, scale: int, task: int, cpus: int, sms: int, way: str, mode: int,
     variant: int, fixed_point: int, timeslice: int, context_switch: int, update_cost: int,
     server_overhead: int, stall: bool, jitter: bool, stop: _Stop
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]]: ...
 def host_assign_priorities(
     hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
-    apart: _In | None, *, gpu: bool, budget: int, way: str, cpus: int, sms: int, mode: int,
+    apart: _In | None, *, gpu: bool, budget: int, cpus: int, sms: int, way: str, mode: int,
     variant: int, fixed_point: int, timeslice: int, context_switch: int, update_cost: int,
     server_overhead: int, stall: bool, jitter: bool, stop: _Stop
 ) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...

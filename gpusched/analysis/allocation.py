@@ -12,11 +12,18 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, instance, integer64, some_of
 from gpusched._support.registry import enumeration
-from gpusched.analysis.placed_tests import Mode, few_sms, partitioned, refuse_one_time, verdict_of
+from gpusched.analysis.placed_tests import (
+    Mode,
+    few_sms,
+    form_of,
+    partitioned,
+    refuse_one_time,
+    verdict_of,
+)
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_segments import with_zeros
 from gpusched.model.host_tasks import HostTasks
-from gpusched.ways.way import Way, as_way
+from gpusched.ways.way import Way
 
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]
 
@@ -69,7 +76,7 @@ def partition(
     ------
     The errors of the test; ValueError also for the core of a server, which is chosen.
     """
-    return partitioned(hosts, way, cpus, sms, stop=stop, **options)
+    return partitioned(hosts, way, cpus, sms, options, stop=stop)
 
 
 PRINTED = {"line 16": 1, "load": 2, "line 24": 4, "line 26": 8, "line 23": 16}
@@ -152,7 +159,7 @@ def stgm_allocate(
     would be read as "as fast on one SM as on all").
     """
     instance(hosts, HostTasks, "hosts")
-    way = as_way("stgm", mode=mode, variant=variant)
+    way = form_of("stgm", {"mode": mode, "variant": variant}).whole
     flags = APART if flag(apart, "apart") else 0
     for line in some_of(printed, PRINTED, "printed"):
         flags |= PRINTED[line]
@@ -172,7 +179,7 @@ def stgm_allocate(
         stop=stop,
     )
     chosen = _placed(hosts, cores, sets, size, width)
-    return verdict_of(chosen, way, count, width, tuple(answer), began, rounds=rounds)
+    return verdict_of(chosen, way, count, width, answer, began, rounds=rounds)
 
 
 def stgm_exhaustive(
@@ -222,7 +229,7 @@ def stgm_exhaustive(
     The errors of `stgm_allocate`; ValueError also for larger sets.
     """
     instance(hosts, HostTasks, "hosts")
-    way = as_way("stgm", mode=mode, variant=variant)
+    way = form_of("stgm", {"mode": mode, "variant": variant}).whole
     if integer64(states, "states") < 1:
         raise ValueError(f"states: got {states}, expected a positive number")
     began = perf_counter()
@@ -241,7 +248,7 @@ def stgm_exhaustive(
         stop=stop,
     )
     chosen = _placed(hosts, cores, sets, size, width)
-    return verdict_of(chosen, way, count, width, tuple(answer), began, rounds=rounds)
+    return verdict_of(chosen, way, count, width, answer, began, rounds=rounds)
 
 
 def _unit(unit: int, hosts: HostTasks, sms: int) -> int:

@@ -105,11 +105,15 @@ def time_slices(
     Arrivals of a task are assumed to be at least a period apart, and its releases at most its
     jitter later; segments may take less than the given time.
     """
-    costs = {"timeslice": timeslice, "context_switch": context_switch}
-    options = {"mode": mode, "fixed_point": fixed_point, "variant": variant}
-    return run_test(
-        hosts, "time_slices", cpus, sms, stop=stop, order_free=order_free, **costs, **options
-    )
+    options = {
+        "timeslice": timeslice,
+        "context_switch": context_switch,
+        "mode": mode,
+        "fixed_point": fixed_point,
+        "variant": variant,
+        "order_free": order_free,
+    }
+    return run_test(hosts, "time_slices", cpus, sms, options, stop=stop)
 
 
 def gcaps(
@@ -188,7 +192,14 @@ def gcaps(
     printed does not do this: when a segment ends that is not the owner's, it lets a second task use
     the GPU.
     """
-    costs = {"update_cost": update_cost, "context_switch": context_switch, "stall": stall}
-    options = {"mode": mode, "fixed_point": fixed_point, "variant": variant}
-    more = {"gpu_priority": gpu_priority, "order_free": order_free}
-    return run_test(hosts, "gcaps", cpus, sms, stop=stop, **costs, **options, **more)
+    options = {
+        "update_cost": update_cost,
+        "context_switch": context_switch,
+        "stall": stall,
+        "mode": mode,
+        "fixed_point": fixed_point,
+        "variant": variant,
+        "gpu_priority": gpu_priority,
+        "order_free": order_free,
+    }
+    return run_test(hosts, "gcaps", cpus, sms, options, stop=stop)

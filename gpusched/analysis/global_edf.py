@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import fields
 from fractions import Fraction
 from time import perf_counter
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from gpusched._support.arguments import (
     Int64Array,
     at_least,
     flag,
+    frozen,
     instance,
     int_array,
     integer,
@@ -128,7 +129,9 @@ def gedf_tardiness(
         ) from None
     wait = np.where(hosts.is_task, wait, 0)
     _implicit(hosts, method)
-    demand = _sum(work, wait, "blocking")
+    if _most(wait) + _most(work) >= 2**62:
+        raise OverflowError(f"blocking: got {_most(wait)}, expected jobs below 2**62 ticks with it")
+    demand = work + wait
     found = _response(hosts, demand, m, method, stop)
     return _verdict(hosts, m, "gedf_tardiness", demand, wait, found, began)
 
@@ -190,18 +193,19 @@ def srm(
     _implicit(hosts, method)
     work = _cpu_time(hosts) + _kernels(hosts)
     verdicts = []
+    columns = hosts._columns()
     for code, name in enumerate(LOCKS):
         if lock not in (name, "best"):
             continue
         wait = _core.srm_blocking(
-            hosts._columns(),
+            columns,
             cpus=m,
             sms=max(1, hosts.columns),
             lock=code,
             paper=SRM_VARIANTS.index(variant),
             stop=stop,
         ).reshape(work.shape)
-        demand = _sum(work, wait, "blocking")
+        demand = work + wait
         found = _response(hosts, demand, m, method, stop)
         verdicts.append(_verdict(hosts, m, "srm", demand, wait, found, began, lock=code))
     return verdicts[0] if len(verdicts) == 1 else _better(*verdicts)
@@ -388,19 +392,15 @@ def _kernels(hosts: HostTasks) -> Int64Array:
     return sum_segments(hosts.kernel[..., -1])
 
 
-def _sum(work: Int64Array, wait: Int64Array, name: str) -> Int64Array:
-    if _most(wait) + _most(work) >= 2**62:
-        raise OverflowError(f"{name}: got {_most(wait)}, expected jobs below 2**62 ticks with it")
-    return work + wait
-
-
 def _most(values: Int64Array) -> int:
     return int(values.max(initial=0))
 
 
 def _implicit(hosts: HostTasks, method: str) -> None:
+    if method != "devi_anderson":
+        return
     other = hosts.deadline != hosts.period
-    if method == "devi_anderson" and other.any():
+    if other.any():
         at = tuple(int(i) for i in np.argwhere(other)[0])
         where = ", ".join(map(str, at))
         raise ValueError(
@@ -439,7 +439,10 @@ def _response(
     hosts: HostTasks, demand: Int64Array, m: int, method: str, stop: Any, finer: int = 1
 ) -> Found:
     """Bounds in units of 1 / finer ticks, which ``demand`` is in."""
-    period, deadline, work = _stacked(hosts, hosts.period * finer, hosts.deadline * finer, demand)
+    period, deadline = hosts.period, hosts.deadline
+    if finer > 1:
+        period, deadline = period * finer, deadline * finer
+    period, deadline, work = _stacked(hosts, period, deadline, demand)
     return _core.gedf_response(
         *(period, deadline, work),
         sizes=hosts._sizes(),
@@ -475,40 +478,45 @@ def _verdict(
     server_period: Any = 0,
 ) -> GedfVerdict:
     verdict, failed, numerator, denominator, method = found
-    shape = hosts.period.shape
-    one = not hosts.is_stack
-    if one:
-        server: Any = server_period
+    code = verdict.astype(np.int8)
+    parts: dict[str, Any] = {
+        "demand": demand,
+        "blocking": blocking,
+        "numerator": numerator,
+        "denominator": denominator,
+        "method_code": method.astype(np.int8),
+    }
+    if hosts.is_stack:
+        parts |= {
+            "accepted": verdict == FIT,
+            "verdict_code": code,
+            "server_period": np.full(len(hosts), server_period, np.int64),
+            "_lock": np.full(len(hosts), lock, np.int8),
+            "_failed": failed,
+        }
+        parts = {name: frozen(array) for name, array in parts.items()}
     else:
-        server = np.broadcast_to(np.asarray(server_period, np.int64), (len(hosts),)).copy()
-    return GedfVerdict(
-        hosts=hosts,
-        cpus=m,
-        test=test,
-        accepted=bool(verdict[0] == FIT) if one else verdict == FIT,
-        demand=demand,
-        blocking=blocking,
-        numerator=numerator.reshape(shape),
-        denominator=denominator.reshape(shape),
-        method_code=method.astype(np.int8).reshape(shape),
-        verdict_code=int(verdict[0]) if one else verdict.astype(np.int8),
-        server_period=server,
-        _lock=lock if one else np.full(len(hosts), lock, np.int8),
-        _failed=int(failed[0]) if one else failed,
-        seconds=perf_counter() - began,
+        shape = hosts.period.shape
+        parts = {name: frozen(array.reshape(shape)) for name, array in parts.items()}
+        reason = code.item()
+        parts |= {
+            "accepted": reason == FIT,
+            "verdict_code": reason,
+            "server_period": server_period,
+            "_lock": lock,
+            "_failed": failed.item(),
+        }
+    return GedfVerdict._made(
+        hosts=hosts, cpus=m, test=test, **parts, seconds=perf_counter() - began
     )
 
 
 def _better(fmlp: GedfVerdict, omlp: GedfVerdict) -> GedfVerdict:
     """For each set the lock that passes; with both, the one with the least largest tardiness."""
-    only = np.asarray(omlp.accepted) & ~np.asarray(fmlp.accepted)
-    both = np.asarray(omlp.accepted) & np.asarray(fmlp.accepted)
-    known = (omlp.bounded | ~omlp.hosts.is_task).all(axis=-1)
-    unknown = ~(fmlp.bounded | ~fmlp.hosts.is_task).all(axis=-1)
-    late = [answer.tardiness.filled(0).max(axis=-1, initial=0) for answer in (fmlp, omlp)]
-    second = only | (both & known & ((late[1] < late[0]) | unknown))
     if not fmlp.is_stack:
-        return replace(omlp if second else fmlp, seconds=omlp.seconds)
+        second = omlp.accepted and (not fmlp.accepted or _sooner(omlp, fmlp))
+        return GedfVerdict._made(**{**vars(omlp if second else fmlp), "seconds": omlp.seconds})
+    second = omlp.accepted & (~fmlp.accepted | _sooner(omlp, fmlp))
     chosen = {}
     for field in fields(GedfVerdict):
         one, other = getattr(fmlp, field.name), getattr(omlp, field.name)
@@ -517,3 +525,16 @@ def _better(fmlp: GedfVerdict, omlp: GedfVerdict) -> GedfVerdict:
             one = np.where(pick, other, one)
         chosen[field.name] = one
     return GedfVerdict(**{**chosen, "seconds": omlp.seconds})
+
+
+def _sooner(one: GedfVerdict, other: GedfVerdict) -> Any:
+    """Of each set, whether the first one's largest tardiness is known and less than the other's."""
+    (bounded, late), (other_bounded, other_late) = _latest(one), _latest(other)
+    return bounded & ((late < other_late) | ~other_bounded)
+
+
+def _latest(verdict: GedfVerdict) -> tuple[Any, Any]:
+    """Of each set, whether all tasks have a bound, and the largest tardiness of those that do."""
+    values, known = verdict._responses()
+    late = np.where(known, values - verdict.hosts.deadline, 0).max(axis=-1, initial=0)
+    return (known | ~verdict.hosts.is_task).all(axis=-1), late

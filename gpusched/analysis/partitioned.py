@@ -95,7 +95,7 @@ def stgm(
     - releases of a task are at least a period apart; segments may take less than the given time.
     """
     options = {"mode": mode, "variant": variant, "suspension": suspension}
-    return run_test(hosts, "stgm", cpus, sms, stop=stop, **options)
+    return run_test(hosts, "stgm", cpus, sms, options, stop=stop)
 
 
 def mpcp(
@@ -156,7 +156,7 @@ def mpcp(
     The errors of `stgm`. Releases of a task are assumed to be at least a period apart.
     """
     options = {"mode": mode, "fixed_point": fixed_point, "suspension": suspension}
-    return run_test(hosts, "mpcp", cpus, sms, stop=stop, **options)
+    return run_test(hosts, "mpcp", cpus, sms, options, stop=stop)
 
 
 def fmlp_plus(
@@ -200,8 +200,13 @@ def fmlp_plus(
     ------
     The errors of `stgm`. Releases of a task are assumed to be at least a period apart.
     """
-    options = {"fixed_point": fixed_point, "suspension": suspension}
-    return run_test(hosts, "fmlp_plus", cpus, sms, stop=stop, mode=mode, variant=variant, **options)
+    options = {
+        "mode": mode,
+        "variant": variant,
+        "fixed_point": fixed_point,
+        "suspension": suspension,
+    }
+    return run_test(hosts, "fmlp_plus", cpus, sms, options, stop=stop)
 
 
 def gpu_server(
@@ -247,6 +252,10 @@ def gpu_server(
     The errors of `stgm`; also ValueError for a core of the server that does not exist and for a
     negative overhead. Releases of a task are assumed to be at least a period apart.
     """
-    options = {"fixed_point": fixed_point, "suspension": suspension}
-    costs = {"server": server, "server_overhead": server_overhead}
-    return run_test(hosts, "gpu_server", cpus, sms, stop=stop, **costs, **options)
+    options = {
+        "server": server,
+        "server_overhead": server_overhead,
+        "fixed_point": fixed_point,
+        "suspension": suspension,
+    }
+    return run_test(hosts, "gpu_server", cpus, sms, options, stop=stop)

@@ -102,11 +102,11 @@ def assign_priorities(
     test = sound_test(hosts, way, cpus, sms)
     tested(test, perf_counter(), stop)  # refuses what the test refuses
     priority, code, _, optimal, tests = _core.host_assign_priorities(
-        **test.arrays, gpu=of == "gpu", budget=most, **test.options, stop=stop
+        *test.arrays, gpu=of == "gpu", budget=most, **test.options, stop=stop
     )
     chosen = priority if hosts.is_stack else priority[0]
     if of == "gpu":
-        verdict = run_test(hosts, way, cpus, sms, stop=stop, gpu_priority=chosen)
+        verdict = run_test(hosts, way, cpus, sms, {"gpu_priority": chosen}, stop=stop)
     else:
         hosts = hosts._replaced(priority=np.where(hosts.is_task, chosen, 0))
         verdict = run_test(hosts, way, cpus, sms, stop=stop)

@@ -99,13 +99,13 @@ deadline then.')
     instance(hosts, HostTasks, "hosts")
     began = perf_counter()
     index, task = _scale_of(hosts, scale)
-    test = sound_test(hosts, way, cpus, sms, **options)
+    test = sound_test(hosts, way, cpus, sms, options)
     if not test.way.monotone:
         raise ValueError(
             f"way: got {test.way.name!r}, expected a way whose test is proven to be monotone"
         )
     tested(test, began, stop)  # refuses what the test refuses
-    found = _core.host_breakdown(**test.arrays, scale=index, task=task, **test.options, stop=stop)
+    found = _core.host_breakdown(*test.arrays, scale=index, task=task, **test.options, stop=stop)
     numerator, denominator, limiting, tests, unlimited, load = found
     grows = _grows(hosts, _SCALES[index], task)
     if len(numerator) and not grows.any():
@@ -183,7 +183,7 @@ def schedulability(
     instance(hosts, HostTasks, "hosts")
     if not hosts.is_stack:
         raise ValueError("hosts: got a single set, expected a stack")
-    test = sound_test(hosts, way, cpus, sms, **options)
+    test = sound_test(hosts, way, cpus, sms, options)
     verdict = tested(test, perf_counter(), stop)
     gpu = hosts.gpu_time() if test.way.divided else hosts.gpu_time(max(test.sms, 1))
     shares = (hosts.cpu_time + gpu) / np.maximum(hosts.period, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpusched._support.budget import Budget
     from gpusched.simulate.challenge_result import Challenge
 
-__all__ = ["TERMS", "Verdict"]
+__all__ = ["TERMS", "Terms", "Verdict"]
 
 TERMS = enumeration("analysis.term")
 """Parts of a response time: the task's own segments (and the overhead of its requests); waiting for
@@ -50,6 +50,31 @@ _COLORS = {
     **{"own": 0, "copy": 4, "kernel": 1, "request": 3, "lower": 5, "server": 7, "higher": 2},
     "release": 6,
 }
+
+
+class Terms(Mapping[str, Int64Array]):
+    """The terms of an answer: parts of one array, whose first axis is that of ``TERMS``."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Int64Array) -> None:
+        self._array = array
+
+    def __getitem__(self, name: str) -> Int64Array:
+        part: Int64Array = self._array[_NUMBER[name]]
+        return part
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TERMS)
+
+    def __len__(self) -> int:
+        return len(TERMS)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+_NUMBER = {name: number for number, name in enumerate(TERMS)}
 
 _RELEASES = "Releases of a task are at least a period apart"
 _DELAYED = (

@@ -514,6 +514,13 @@ class Answer(Tabular, Saved, Frozen, ABC):
 
     # As any object
 
+    @classmethod
+    def _made(cls, **values: Any) -> Self:
+        """An answer with values of all fields, which are read-only."""
+        made = object.__new__(cls)
+        vars(made).update(values)
+        return made
+
     def __post_init__(self) -> None:
         for name, value in list(vars(self).items()):
             if isinstance(value, np.ndarray):

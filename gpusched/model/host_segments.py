@@ -18,6 +18,7 @@ from gpusched._support.arguments import (
     FloatArray,
     Int64Array,
     at_least,
+    frozen,
     int_array,
     one_of,
     task_names,
@@ -346,7 +347,7 @@ class HostColumns(TaskSet):
     @property
     def is_task(self) -> BoolArray:
         """Whether each row is a task, in the shape of ``period``; False for unused rows."""
-        return rows_below(self.sizes, self.n)
+        return rows_below(self.sizes, self.n) if self.is_ragged else super().is_task
 
     @property
     def is_placed(self) -> bool:
@@ -370,9 +371,15 @@ class HostColumns(TaskSet):
         return cls._made(rest | arrays, name, {*usual, *derived})
 
     def _replaced(self, **changed: Any) -> Self:
-        """A set with some other arrays, which are known to be right; they are not copied."""
-        arrays = self._arrays() | changed
-        return self._made(arrays, self.name, [key for key in self._derived if key not in changed])
+        """A set with some other arrays, which are known to be right; they are not copied.
+
+        The numbers of tasks stay.
+        """
+        made = object.__new__(type(self))
+        derived = {key: value for key, value in self._derived.items() if key not in changed}
+        vars(made).update(vars(self), _derived=derived)
+        vars(made).update((key, frozen(array)) for key, array in changed.items())
+        return made
 
     @classmethod
     def _derive(
@@ -513,13 +520,11 @@ class HostColumns(TaskSet):
         return share
 
     def _columns(self) -> tuple[Int64Array, ...]:
-        """The arrays as the core takes them, with an axis for the sets in any case; at their end
-        ``sizes`` where the sets differ in size."""
+        """The arrays as the core takes them, at their end ``sizes`` where the sets differ in
+        size."""
         rows = (self.period, self.deadline, self.priority, self.segments, self.jitter)
         jobs = (self.cpu, self.copy_in, self.kernel, self.copy_out)
-        if not self.is_stack:
-            return tuple(array[None] for array in (*rows, *jobs))
-        return (*rows, *jobs, *([self.sizes] if self.is_ragged else []))
+        return (*rows, *jobs, self.sizes) if self.is_ragged else (*rows, *jobs)
 
     def _sizes(self) -> Int64Array | None:
         """The last of `_columns`, for calls that take other arrays: None where all are alike."""

@@ -128,6 +128,12 @@ class Way(Saved):
         """Return the same way with some parameters changed."""
         return type(self)(**{**self.given, **changes})
 
+    def _with(self, name: str, value: Any) -> Self:
+        """Return the same way with a value of a parameter that is known to be right."""
+        made = object.__new__(type(self))
+        object.__setattr__(made, "given", MappingProxyType({**self.given, name: value}))
+        return made
+
     def without(self, *names: str) -> Self:
         """Return the same way with these parameters not given."""
         kept = {name: value for name, value in self.given.items() if name not in names}

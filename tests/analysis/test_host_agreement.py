@@ -58,7 +58,7 @@ def same(answer, results):
         assert failed[s] == (-1 if result.failed is None else result.failed)
         assert response[s].tolist() == [-1 if w is None else w for w in result.W]
         expected = [[0] * len(ht.TERMS) if row is None else row for row in result.terms]
-        assert terms[s].tolist() == expected
+        assert terms[:, s].T.tolist() == expected
 
 
 def set_apart(rng, stack):

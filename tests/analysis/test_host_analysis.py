@@ -319,6 +319,31 @@ def test_as_an_object() -> None:
         late[0]
 
 
+def test_values_of_options_are_told_apart_by_type() -> None:
+    hosts = vector_a()
+    for overhead in (1, np.int64(1), 1):  # a kept form of the test does not take in other types
+        answer = gs.analysis.gpu_server(hosts, server_overhead=overhead)
+        assert answer.way.given["server_overhead"] == 1
+        for wrong in (True, 1.0):
+            with pytest.raises(TypeError, match=r"server_overhead: got .*, expected an integer"):
+                gs.analysis.gpu_server(hosts, server_overhead=wrong)
+    with pytest.raises(TypeError, match="server_overhead: got"):
+        gs.analysis.gpu_server(hosts, server_overhead=[1])
+    assert gs.analysis.gcaps(hosts, update_cost=0) != gs.analysis.gcaps(hosts, update_cost=1)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_set_is_a_stack_of_one(test: Any) -> None:
+    hosts = vector_a()
+    answer = test(hosts)
+    assert answer == test(gs.HostTasks.stack([hosts, hosts]))[1]
+    assert type(answer.accepted) is bool and answer.response.shape == (4,)
+    arrays = [answer.response.data, answer._computed, *answer.terms.values()]
+    assert all(not array.flags.writeable for array in arrays)
+    with pytest.raises(KeyError):
+        answer.terms["unknown"]
+
+
 def test_picture() -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
     for verdict, which in (

@@ -140,7 +140,7 @@ def test_stack() -> None:
     assert stack[:1].is_stack and len(stack[2:]) == 0
     assert [one.hyperperiod for one in stack] == stack.hyperperiod
     assert [column.ndim for column in stack._columns()] == [2, 2, 2, 2, 2, 3, 3, 4, 3]
-    assert [column.ndim for column in stack[0]._columns()] == [2, 2, 2, 2, 2, 3, 3, 4, 3]
+    assert [column.ndim for column in stack[0]._columns()] == [1, 1, 1, 1, 1, 2, 2, 3, 2]
     assert np.shares_memory(stack._columns()[0], stack.period)
     assert stack[np.array([1, 1])].period.tolist() == [[30, 40], [30, 40]]
     with pytest.raises(IndexError):

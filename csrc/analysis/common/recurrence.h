@@ -83,6 +83,15 @@ gs_analysis_common_recurrence_add(gs_analysis_common_recurrence_t *self, int ter
                                   int64_t period, int64_t each, int64_t most, int64_t work,
                                   int64_t last);
 
+/* The jobs of a demand with these numbers in a window of at least 1. */
+static inline int64_t gs_analysis_common_recurrence_jobs(int64_t window, int64_t jitter,
+                                                         int64_t period, int64_t each, int64_t most)
+{
+    int64_t last = window - 1 + (jitter > 0 ? jitter : 0); /* both at most 2^60 */
+    int64_t jobs = gs_analysis_common_saturating_mul(last / period + 1, each);
+    return jobs < most ? jobs : most;
+}
+
 /* Advances the demands to a longer window. */
 void gs_analysis_common_recurrence_advance(gs_analysis_common_recurrence_t *self, int64_t window);
 

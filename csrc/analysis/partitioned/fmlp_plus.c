@@ -197,6 +197,21 @@ static int test_task(const void *state, int64_t at)
                                                     test->answer);
 }
 
+/* Tasks of other cores and less urgent ones count by their jobs in the window alone. */
+static bool delays(const void *state, int64_t at, int64_t of, int64_t before)
+{
+    const test_t *test = state;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
+    int64_t i = lock->order[at], u = lock->order[of], eta = lock->sums[i].segments;
+    bool here = test->core[u] == test->core[i], uses = lock->sums[u].segments > 0;
+    if (here && of < at) {
+        return !gs_analysis_common_apart(lock->apart, i, u);
+    }
+    return uses && !gs_analysis_common_apart(lock->apart, i, u) &&
+           gs_analysis_partitioned_lock_test_more_jobs(lock, test->hosts, test->answer, at, u,
+                                                       here ? eta + 1 : eta, before);
+}
+
 int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                       const gs_host_tasks_t *hosts, const int64_t *core,
                                       const gs_analysis_partitioned_lock_options_t *options,
@@ -207,7 +222,7 @@ int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self,
         self,   ctx,           hosts,          core,
         answer, options->mode, options->paper, gs_analysis_partitioned_lock_test_split(options)};
     return status == GS_OK ? gs_analysis_partitioned_lock_test_run(self, ctx, hosts, options,
-                                                                   test_task, &test, answer)
+                                                                   test_task, delays, &test, answer)
                            : status;
 }
 

@@ -165,7 +165,7 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self
                          .joint = gs_analysis_partitioned_lock_test_joint(options),
                          .split = gs_analysis_partitioned_lock_test_split(options)};
     return status == GS_OK ? gs_analysis_partitioned_lock_test_run(self, ctx, hosts, options,
-                                                                   test_task, &test, answer)
+                                                                   test_task, NULL, &test, answer)
                            : status;
 }
 

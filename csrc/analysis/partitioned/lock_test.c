@@ -16,13 +16,15 @@ int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *
     self->spin = gs_alloc(ctx, (size_t)n, sizeof *self->spin);
     self->most_lower = gs_alloc(ctx, (size_t)n, sizeof *self->most_lower);
     self->assumed = gs_alloc(ctx, (size_t)n, sizeof *self->assumed);
+    self->pending = gs_alloc(ctx, (size_t)n, sizeof *self->pending);
     self->limits = gs_alloc(ctx, (size_t)n, 2 * sizeof *self->limits);
     self->extra = gs_alloc(ctx, (size_t)n, 2 * sizeof *self->extra);
     /* Up to three demands of another task: its requests, on its core, and at the server; the latter
      * two once more for the ready intervals. */
     self->demands = gs_alloc(ctx, (size_t)n, 5 * sizeof *self->demands);
     bool made = self->order != NULL && self->sums != NULL && self->spin != NULL &&
-                self->assumed != NULL && self->limits != NULL && self->extra != NULL;
+                self->assumed != NULL && self->pending != NULL && self->limits != NULL &&
+                self->extra != NULL;
     return made && self->most_lower != NULL && self->demands != NULL ? GS_OK : ctx->status;
 }
 
@@ -34,6 +36,7 @@ void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t 
     gs_free(ctx, self->spin);
     gs_free(ctx, self->most_lower);
     gs_free(ctx, self->assumed);
+    gs_free(ctx, self->pending);
     gs_free(ctx, self->limits);
     gs_free(ctx, self->extra);
     gs_free(ctx, self->demands);
@@ -86,22 +89,35 @@ int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t 
 
 static int solve_jointly(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                          const gs_host_tasks_t *hosts, int64_t take,
-                         gs_analysis_partitioned_lock_task_t solve, const void *test,
+                         gs_analysis_partitioned_lock_task_t solve,
+                         gs_analysis_partitioned_lock_delays_t delays, const void *test,
                          gs_analysis_common_answer_t *answer)
 {
     for (int64_t i = 0; i < self->n; i++) {
         self->assumed[i] = gs_host_tasks_jitter(hosts, i) + self->sums[i].cpu + self->sums[i].gpu;
+        self->pending[i] = true;
     }
     int status = GS_OK;
-    int64_t unchanged = 0; /* tasks that have been solved since a bound last changed */
-    for (int64_t at = 0; status == GS_OK && unchanged < take; at = at + 1 < take ? at + 1 : 0) {
-        int64_t i = self->order[at];
+    int64_t left = take; /* pending places below it */
+    for (int64_t at = 0; status == GS_OK && left > 0; at = at + 1 < take ? at + 1 : 0) {
+        int64_t i = self->order[at], before = self->assumed[i];
+        if (!self->pending[at]) {
+            continue;
+        }
         status = solve(test, at);
         if (status != GS_OK || !answer->schedulable) {
             return status;
         }
-        unchanged = answer->response[i] != self->assumed[i] ? 1 : unchanged + 1;
+        self->pending[at] = false;
         self->assumed[i] = answer->response[i];
+        left--;
+        for (int64_t other = 0; other < take && self->assumed[i] != before; other++) {
+            if (!self->pending[other] && other != at &&
+                (delays == NULL || delays(test, other, at, before))) {
+                self->pending[other] = true;
+                left++;
+            }
+        }
         status = gs_poll(ctx, self->n);
     }
     return status;
@@ -111,13 +127,14 @@ int gs_analysis_partitioned_lock_test_run(gs_analysis_partitioned_lock_test_t *s
                                           gs_context_t *ctx, const gs_host_tasks_t *hosts,
                                           const gs_analysis_partitioned_lock_options_t *options,
                                           gs_analysis_partitioned_lock_task_t solve,
+                                          gs_analysis_partitioned_lock_delays_t delays,
                                           const void *test, gs_analysis_common_answer_t *answer)
 {
     int64_t take = options->take > 0 ? options->take : self->n;
     int status = GS_OK;
     gs_analysis_common_answer_start(answer, self->n);
     if (gs_analysis_partitioned_lock_test_joint(options)) {
-        status = solve_jointly(self, ctx, hosts, take, solve, test, answer);
+        status = solve_jointly(self, ctx, hosts, take, solve, delays, test, answer);
         if (status != GS_OK || answer->schedulable || take < self->n) {
             return status;
         }

@@ -11,6 +11,10 @@
  * result, and the W of an accepting pass is one: the joint bounds are never worse. In mode spin no
  * R of less urgent tasks is used, and both are the same.
  *
+ * On the way, a task is solved again only where the growth of another one's bound may change its
+ * solution w. It does not where f_i(w, R) stays, since f_i(v, R) > v for v < w stays as f grows:
+ * where the count of that task's jobs in w stays, and nothing but this count depends on its bound.
+ *
  * For more urgent tasks of the core see common/ready_intervals.h. A limit there is not above the
  * count that it replaces, and grows with R, so bounds are never worse with it either. */
 #ifndef GS_ANALYSIS_PARTITIONED_LOCK_TEST_H
@@ -38,6 +42,7 @@ typedef struct {
     int64_t *most_lower; /* longest GPU segment of a lower-priority task that can be pending beside
                             it, on any core */
     int64_t *assumed;    /* R */
+    bool *pending;       /* places of the order whose task is to be solved, by the joint solution */
     gs_analysis_common_apart_t apart;
     int64_t *limits; /* 2 n: memory of gs_analysis_common_ready_intervals */
     int64_t *extra;  /* 2 n: the same */
@@ -121,12 +126,32 @@ gs_analysis_partitioned_lock_test_split(const gs_analysis_partitioned_lock_optio
  * (gs_analysis_common_recurrence_solve_task). test: the state of the test. */
 typedef int (*gs_analysis_partitioned_lock_task_t)(const void *test, int64_t at);
 
+/* Whether the solution of the task at a place may change as the bound of the one at place `of` grew
+ * from `before` to its current one. */
+typedef bool (*gs_analysis_partitioned_lock_delays_t)(const void *test, int64_t at, int64_t of,
+                                                      int64_t before);
+
+/* Whether the jobs of u that the task at a place counts in its solution become more, where these
+ * are `each` per period of u with its bound as jitter, and at most `most`. */
+static inline bool gs_analysis_partitioned_lock_test_more_jobs(
+    const gs_analysis_partitioned_lock_test_t *self, const gs_host_tasks_t *hosts,
+    const gs_analysis_common_answer_t *answer, int64_t at, int64_t u, int64_t most, int64_t before)
+{
+    int64_t i = self->order[at], each = self->sums[u].segments, period = hosts->period[u];
+    int64_t window = answer->response[i] - gs_host_tasks_jitter(hosts, i);
+    return each < most &&
+           gs_analysis_common_recurrence_jobs(window, before, period, each, most) !=
+               gs_analysis_common_recurrence_jobs(window, self->assumed[u], period, each, most);
+}
+
 /* Finds the bounds of a set that gs_analysis_partitioned_lock_test_start took in. Where it is not
- * accepted, the answer is that of one pass, which does not accept it either. */
+ * accepted, the answer is that of one pass, which does not accept it either. Without `delays`, the
+ * growth of any bound may change any solution. */
 int gs_analysis_partitioned_lock_test_run(gs_analysis_partitioned_lock_test_t *self,
                                           gs_context_t *ctx, const gs_host_tasks_t *hosts,
                                           const gs_analysis_partitioned_lock_options_t *options,
                                           gs_analysis_partitioned_lock_task_t solve,
+                                          gs_analysis_partitioned_lock_delays_t delays,
                                           const void *test, gs_analysis_common_answer_t *answer);
 
 /* Choices of the options `fixed_point` and `suspension`. */

@@ -141,6 +141,21 @@ static int test_task(const void *state, int64_t at)
     return status;
 }
 
+/* A less urgent task counts by its jobs in the window alone. */
+static bool delays(const void *state, int64_t at, int64_t of, int64_t before)
+{
+    const test_t *test = state;
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
+    int64_t i = lock->order[at], u = lock->order[of], eta = lock->sums[i].segments;
+    bool here = test->core[u] == test->core[i], uses = lock->sums[u].segments > 0;
+    if (of < at) {
+        return (here || (uses && eta > 0)) && !gs_analysis_common_apart(lock->apart, i, u);
+    }
+    return here && uses && !gs_analysis_common_apart(lock->apart, i, u) &&
+           gs_analysis_partitioned_lock_test_more_jobs(lock, test->hosts, test->answer, at, u,
+                                                       eta + 1, before);
+}
+
 int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core,
                                  const gs_analysis_partitioned_lock_options_t *options,
@@ -155,7 +170,7 @@ int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_c
                          options->mode,
                          gs_analysis_partitioned_lock_test_split(options)};
     return status == GS_OK ? gs_analysis_partitioned_lock_test_run(self, ctx, hosts, options,
-                                                                   test_task, &test, answer)
+                                                                   test_task, delays, &test, answer)
                            : status;
 }
 

@@ -6,8 +6,11 @@
 typedef struct {
     PyArrayObject *schedulable; /* (N,) int8 */
     PyArrayObject *response;    /* (N, n) */
-    PyArrayObject *terms;       /* (N, n, GS_ANALYSIS_COMMON_TERMS) */
+    PyArrayObject *terms;       /* (GS_ANALYSIS_COMMON_TERMS, N, n) */
     PyArrayObject *failed;      /* (N,) */
+    int64_t *rows;              /* the terms of one set, as the test writes them */
+    npy_intp sets, n;
+    gs_context_t *ctx; /* whose memory the rows are */
 } answers_t;
 
 /* A new array with a number for every task of every set, -1 beyond a set's tasks. */
@@ -24,13 +27,21 @@ static PyArrayObject *new_rows(const gs_python_hosts_t *hosts)
 }
 
 /* False with an exception set. Free in every case. */
-static bool answers_init(answers_t *self, const gs_python_hosts_t *hosts)
+static bool answers_init(answers_t *self, gs_context_t *ctx, const gs_python_hosts_t *hosts)
 {
-    const npy_intp shape[3] = {hosts->sets, hosts->n, GS_ANALYSIS_COMMON_TERMS};
-    return (self->schedulable = gs_python_new(1, shape, NPY_INT8)) != NULL &&
-           (self->response = new_rows(hosts)) != NULL &&
-           (self->terms = gs_python_new(3, shape, NPY_INT64)) != NULL &&
-           (self->failed = gs_python_new(1, shape, NPY_INT64)) != NULL;
+    const npy_intp sets = hosts->sets, n = hosts->n;
+    const npy_intp terms[3] = {GS_ANALYSIS_COMMON_TERMS, sets, n};
+    self->sets = sets;
+    self->n = n;
+    self->ctx = ctx;
+    if ((self->schedulable = gs_python_new(1, &sets, NPY_INT8)) == NULL ||
+        (self->response = new_rows(hosts)) == NULL ||
+        (self->terms = gs_python_new(3, terms, NPY_INT64)) == NULL ||
+        (self->failed = gs_python_new(1, &sets, NPY_INT64)) == NULL) {
+        return false;
+    }
+    self->rows = gs_alloc(ctx, (size_t)n, GS_ANALYSIS_COMMON_TERMS * sizeof *self->rows);
+    return self->rows != NULL || gs_python_no_memory() != NULL;
 }
 
 static void answers_free(answers_t *self)
@@ -39,13 +50,17 @@ static void answers_free(answers_t *self)
     Py_CLEAR(self->response);
     Py_CLEAR(self->terms);
     Py_CLEAR(self->failed);
+    if (self->ctx != NULL) {
+        gs_free(self->ctx, self->rows);
+    }
 }
 
-static gs_analysis_common_answer_t answer_at(const answers_t *self, npy_intp n, npy_intp set)
+/* The room for the answer of a set, cleared. */
+static gs_analysis_common_answer_t answer_at(const answers_t *self, npy_intp set)
 {
-    return (gs_analysis_common_answer_t){.response = gs_python_i64(self->response) + set * n,
-                                         .terms = gs_python_i64(self->terms) +
-                                                  set * n * GS_ANALYSIS_COMMON_TERMS};
+    memset(self->rows, 0, (size_t)(self->n * GS_ANALYSIS_COMMON_TERMS) * sizeof *self->rows);
+    return (gs_analysis_common_answer_t){.response = gs_python_i64(self->response) + set * self->n,
+                                         .terms = self->rows};
 }
 
 static void write_answer(const answers_t *self, npy_intp set,
@@ -53,11 +68,27 @@ static void write_answer(const answers_t *self, npy_intp set,
 {
     ((npy_int8 *)PyArray_DATA(self->schedulable))[set] = answer->schedulable;
     gs_python_i64(self->failed)[set] = answer->failed;
+    int64_t *terms = gs_python_i64(self->terms) + set * self->n;
+    for (npy_intp i = 0; i < self->n; i++) {
+        for (npy_intp term = 0; term < GS_ANALYSIS_COMMON_TERMS; term++) {
+            terms[term * self->sets * self->n + i] =
+                self->rows[i * GS_ANALYSIS_COMMON_TERMS + term];
+        }
+    }
 }
 
-static PyObject *answers_of(const answers_t *self)
+/* A tuple of the answers and of `more` arrays, all made read-only. */
+static PyObject *answers_of(const answers_t *self, int more, PyArrayObject *const *arrays)
 {
-    return Py_BuildValue("OOOO", self->schedulable, self->response, self->terms, self->failed);
+    PyArrayObject *const own[] = {self->schedulable, self->response, self->terms, self->failed};
+    const int count = sizeof own / sizeof *own;
+    PyObject *tuple = PyTuple_New(count + more);
+    for (int i = 0; tuple != NULL && i < count + more; i++) {
+        PyArrayObject *array = i < count ? own[i] : arrays[i - count];
+        PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
+        PyTuple_SetItem(tuple, i, Py_NewRef((PyObject *)array));
+    }
+    return tuple;
 }
 
 /* The placed tests: the stack with its cores, and the answers. */
@@ -69,7 +100,7 @@ typedef struct {
 static bool tested_init(tested_t *self, const gs_python_placed_given_t *given, bool with_cores)
 {
     return gs_python_placed_init(&self->placed, given, with_cores) &&
-           answers_init(&self->answers, &self->placed.hosts);
+           answers_init(&self->answers, &self->placed.call.ctx, &self->placed.hosts);
 }
 
 static void tested_free(tested_t *self)
@@ -83,7 +114,7 @@ static int test_set(tested_t *self, npy_intp set, const gs_analysis_placed_place
 {
     gs_python_placed_t *placed = &self->placed;
     gs_host_tasks_t hosts = gs_python_hosts_at(&placed->hosts, set);
-    gs_analysis_common_answer_t answer = answer_at(&self->answers, placed->hosts.n, set);
+    gs_analysis_common_answer_t answer = answer_at(&self->answers, set);
     int status =
         gs_analysis_placed_test_run(&placed->test, &placed->call.ctx, &hosts, place, &answer);
     if (status == GS_OK) {
@@ -102,15 +133,15 @@ static int begin_tests(gs_python_placed_t *placed)
 
 GS_PYTHON_SIGNATURE(
     host_placed_test,
-    "host_placed_test(hosts, core, sm, server, gpu_priority, apart, *, way, cpus, sms, mode, "
+    "host_placed_test(hosts, core, sm, server, gpu_priority, apart, *, cpus, sms, way, mode, "
     "variant, fixed_point, timeslice, context_switch, update_cost, server_overhead, "
     "stall, jitter, stop)",
-    "O<_Hosts>NNNNNsLLiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints]",
+    "O<_Hosts>NNNNNLLsiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints]",
     "The response-time test of a way of sharing the GPU\n"
     "(gs_analysis_placed_test_run) for a stack of N sets with cores (N, n). sm:\n"
     "uint8 (N, n, M), or None but for stgm; server (N,), gpu_priority (N, n),\n"
     "apart uint8 (n, n): or None; mode, variant, fixed_point: numbers of choices.\n"
-    "Returns schedulable (N,), response (N, n), terms (N, n, 8), failed (N,);\n"
+    "Returns schedulable (N,), response (N, n), terms (8, N, n), failed (N,);\n"
     "beyond a set's tasks response is -1, terms are 0.");
 
 static PyObject *host_placed_test(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -132,7 +163,7 @@ static PyObject *host_placed_test(PyObject *module, PyObject *const *args, Py_ss
             status = test_set(&tested, set, &place);
         }
         gs_python_acquire(&placed->call);
-        result = status == GS_OK ? answers_of(&tested.answers)
+        result = status == GS_OK ? answers_of(&tested.answers, 0, NULL)
                                  : gs_python_raise(module, &placed->call, status);
     }
     tested_free(&tested);
@@ -141,10 +172,10 @@ static PyObject *host_placed_test(PyObject *module, PyObject *const *args, Py_ss
 
 GS_PYTHON_SIGNATURE(
     host_partition,
-    "host_partition(hosts, core, sm, server, gpu_priority, apart, *, way, cpus, sms, mode, "
+    "host_partition(hosts, core, sm, server, gpu_priority, apart, *, cpus, sms, way, mode, "
     "variant, fixed_point, timeslice, context_switch, update_cost, server_overhead, "
     "stall, jitter, stop)",
-    "O<_Hosts>NNNNNsLLiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]",
+    "O<_Hosts>NNNNNLLsiiiLLLLppS", "tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]",
     "Cores by worst fit (gs_analysis_allocation_partition), then host_placed_test,\n"
     "whose arguments these are; core and server are None. Returns what it does,\n"
     "and core (N, n), server (N,), -1 without one.");
@@ -194,9 +225,8 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
         }
         gs_analysis_allocation_partition_free(&work, ctx);
         gs_python_acquire(&placed->call);
-        const answers_t *answers = &tested.answers;
-        result = status == GS_OK ? Py_BuildValue("OOOOOO", answers->schedulable, answers->response,
-                                                 answers->terms, answers->failed, core, server)
+        PyArrayObject *const chosen[] = {core, server};
+        result = status == GS_OK ? answers_of(&tested.answers, 2, chosen)
                                  : gs_python_raise(module, &placed->call, status);
     }
     Py_XDECREF((PyObject *)core);
@@ -253,7 +283,7 @@ static PyObject *run_search(PyObject *module, const search_t *search, PyObject *
     gs_context_t *ctx = &call.ctx;
     searcher_t work = {0};
     PyArrayObject *core = NULL, *sm = NULL, *rounds = NULL;
-    if (!gs_python_hosts_init(&stack, hosts) || !answers_init(&answers, &stack)) {
+    if (!gs_python_hosts_init(&stack, hosts) || !answers_init(&answers, ctx, &stack)) {
         goto out;
     }
     int status = gs_analysis_common_check_sms(ctx, search->sms);
@@ -271,7 +301,7 @@ static PyObject *run_search(PyObject *module, const search_t *search, PyObject *
     status = stack.sets > 0 ? searcher_init(&work, ctx, search, n) : GS_OK;
     for (npy_intp set = 0; set < stack.sets && status == GS_OK; set++) {
         gs_host_tasks_t at = gs_python_hosts_at(&stack, set);
-        gs_analysis_common_answer_t answer = answer_at(&answers, n, set);
+        gs_analysis_common_answer_t answer = answer_at(&answers, set);
         gs_analysis_allocation_stgm_placement_t placement = {.core = gs_python_i64(core) + set * n,
                                                              .sm = (uint8_t *)PyArray_DATA(sm) +
                                                                    set * n * sms};
@@ -295,8 +325,8 @@ static PyObject *run_search(PyObject *module, const search_t *search, PyObject *
         gs_python_raise(module, &call, status);
         goto out;
     }
-    result = Py_BuildValue("OOOOOOO", answers.schedulable, answers.response, answers.terms,
-                           answers.failed, core, sm, rounds);
+    PyArrayObject *const chosen[] = {core, sm, rounds};
+    result = answers_of(&answers, 3, chosen);
 out:
     Py_XDECREF((PyObject *)core);
     Py_XDECREF((PyObject *)sm);

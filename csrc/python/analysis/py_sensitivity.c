@@ -4,10 +4,10 @@
 
 GS_PYTHON_SIGNATURE(
     host_breakdown,
-    "host_breakdown(hosts, core, sm, server, gpu_priority, apart, *, scale, task, way, cpus, "
-    "sms, mode, variant, fixed_point, timeslice, context_switch, update_cost, "
+    "host_breakdown(hosts, core, sm, server, gpu_priority, apart, *, scale, task, cpus, sms, "
+    "way, mode, variant, fixed_point, timeslice, context_switch, update_cost, "
     "server_overhead, stall, jitter, stop)",
-    "O<_Hosts>NNNNNiLsLLiiiLLLLppS",
+    "O<_Hosts>NNNNNiLLLsiiiLLLLppS",
     "tuple[_Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]]",
     "The largest factors (gs_analysis_sensitivity_breakdown) for a stack of N sets;\n"
     "the other arguments as of host_placed_test. Returns numerator (N,),\n"
@@ -91,9 +91,9 @@ out:
 GS_PYTHON_SIGNATURE(
     host_assign_priorities,
     "host_assign_priorities(hosts, core, sm, server, gpu_priority, apart, *, gpu, budget, "
-    "way, cpus, sms, mode, variant, fixed_point, timeslice, context_switch, "
+    "cpus, sms, way, mode, variant, fixed_point, timeslice, context_switch, "
     "update_cost, server_overhead, stall, jitter, stop)",
-    "O<_Hosts>NNNNNpLsLLiiiLLLLppS",
+    "O<_Hosts>NNNNNpLLLsiiiLLLLppS",
     "tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]",
     "Priorities with which the test accepts each of N sets\n"
     "(gs_analysis_priorities_assign, or _assign_gpu with `gpu`); the other\n"

@@ -10,16 +10,40 @@ static const struct {
                                       {"segments", 2}, {"jitter", 2},   {"cpu", 3},
                                       {"copy_in", 3},  {"kernel", 4},   {"copy_out", 3}};
 
+/* Whether the arrays have no axis for the sets: the first and the one with most axes tell. */
+static bool is_single(PyObject *tuple)
+{
+    const int ends[2] = {PERIOD, KERNEL};
+    for (int i = 0; i < 2; i++) {
+        PyObject *array = PyTuple_GetItem(tuple, ends[i]);
+        if (!PyArray_Check(array) ||
+            PyArray_NDIM((PyArrayObject *)array) != COLUMNS[ends[i]].ndim - 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_columns(gs_python_hosts_t *self, PyObject *tuple)
 {
     for (int i = 0; i < GS_PYTHON_HOSTS_COLUMNS; i++) {
-        self->column[i] =
-            gs_python_int64(PyTuple_GetItem(tuple, i), COLUMNS[i].name, COLUMNS[i].ndim);
+        self->column[i] = gs_python_int64(PyTuple_GetItem(tuple, i), COLUMNS[i].name,
+                                          COLUMNS[i].ndim - self->single);
         if (self->column[i] == NULL) {
             return false;
         }
     }
     return true;
+}
+
+/* The lengths of the axes; the first is 1 without an axis for the sets. */
+static void read_lengths(gs_python_hosts_t *self)
+{
+    const int first = self->single ? 0 : 1; /* of the axes of a set */
+    self->sets = self->single ? 1 : PyArray_DIM(self->column[PERIOD], 0);
+    self->n = PyArray_DIM(self->column[PERIOD], first);
+    self->width = PyArray_DIM(self->column[COPY_IN], first + 1);
+    self->columns = PyArray_DIM(self->column[KERNEL], first + 2);
 }
 
 bool gs_python_hosts_init(gs_python_hosts_t *self, PyObject *tuple)
@@ -32,18 +56,17 @@ bool gs_python_hosts_init(gs_python_hosts_t *self, PyObject *tuple)
                         "size");
         return false;
     }
+    self->single = is_single(tuple);
     if (!read_columns(self, tuple)) {
         return false;
     }
-    self->sets = PyArray_DIM(self->column[PERIOD], 0);
-    self->n = PyArray_DIM(self->column[PERIOD], 1);
-    self->width = PyArray_DIM(self->column[COPY_IN], 2);
-    self->columns = PyArray_DIM(self->column[KERNEL], 3);
+    read_lengths(self);
     const npy_intp shape[4] = {self->sets, self->n, self->width, self->columns};
     for (int i = 0; i < GS_PYTHON_HOSTS_COLUMNS; i++) {
-        for (int axis = 0; axis < COLUMNS[i].ndim; axis++) {
+        for (int axis = self->single; axis < COLUMNS[i].ndim; axis++) {
             npy_intp more = i == CPU && axis == 2;
-            if (!gs_python_length(self->column[i], COLUMNS[i].name, axis, shape[axis] + more)) {
+            if (!gs_python_length(self->column[i], COLUMNS[i].name, axis - self->single,
+                                  shape[axis] + more)) {
                 return false;
             }
         }

@@ -1,9 +1,10 @@
 /* Stacks of tasks with CPU and GPU segments from a tuple of arrays.
  *
- * One argument, a tuple of eight int64 arrays: period, deadline, priority, segments of shape
+ * One argument, a tuple of nine int64 arrays: period, deadline, priority, segments, jitter of shape
  * (N, n); cpu of shape (N, n, w + 1); copy_in of shape (N, n, w); kernel of shape (N, n, w, k);
- * copy_out of shape (N, n, w). See model/host_tasks.h. Where the sets differ in size a ninth array,
- * sizes (N,), has the number of tasks of each, 1 to n; rows beyond it are not read.
+ * copy_out of shape (N, n, w). See model/host_tasks.h. Where the sets differ in size a tenth array,
+ * sizes (N,), has the number of tasks of each, 1 to n; rows beyond it are not read. The arrays of a
+ * single set may be without their first axis.
  */
 #ifndef GS_PYTHON_SUPPORT_HOST_ARGUMENTS_H
 #define GS_PYTHON_SUPPORT_HOST_ARGUMENTS_H
@@ -15,6 +16,7 @@ enum { GS_PYTHON_HOSTS_COLUMNS = 9 };
 typedef struct {
     PyArrayObject *column[GS_PYTHON_HOSTS_COLUMNS];
     PyArrayObject *sizes; /* NULL where all sets have n tasks */
+    bool single;          /* the arrays of tasks are without an axis for the sets */
     npy_intp sets;
     npy_intp n; /* rows per set: tasks of the largest */
     npy_intp width;

@@ -1,11 +1,14 @@
 /* A stack of sets with cores and SMs, and the response-time test of a way of sharing the GPU. */
 #include "python/support/placed_arguments.h"
 
-static PyArrayObject *read_rows(const gs_python_placed_t *self, PyObject *in, const char *name)
+/* An array with a row for every task, of `ndim` axes in a stack. */
+static PyArrayObject *read_rows(const gs_python_placed_t *self, PyObject *in, const char *name,
+                                int ndim, int typenum)
 {
-    PyArrayObject *array = gs_python_int64(in, name, 2);
-    if (array != NULL && (!gs_python_length(array, name, 0, self->hosts.sets) ||
-                          !gs_python_length(array, name, 1, self->hosts.n))) {
+    const int first = self->hosts.single ? 0 : 1; /* of the axes of a set */
+    PyArrayObject *array = gs_python_array(in, name, ndim - 1 + first, typenum);
+    if (array != NULL && ((first == 1 && !gs_python_length(array, name, 0, self->hosts.sets)) ||
+                          !gs_python_length(array, name, first, self->hosts.n))) {
         Py_CLEAR(array);
     }
     return array;
@@ -17,19 +20,20 @@ static bool read_sms(gs_python_placed_t *self, PyObject *in)
     if (in == Py_None && !divided) {
         return true;
     }
-    self->sm = gs_python_array(in, "sm", 3, NPY_UINT8);
-    if (self->sm == NULL || !gs_python_length(self->sm, "sm", 0, self->hosts.sets) ||
-        !gs_python_length(self->sm, "sm", 1, self->hosts.n)) {
+    self->sm = read_rows(self, in, "sm", 3, NPY_UINT8);
+    if (self->sm == NULL) {
         return false;
     }
-    self->options.sms = divided ? PyArray_DIM(self->sm, 2) : self->options.sms;
+    self->options.sms =
+        divided ? PyArray_DIM(self->sm, PyArray_NDIM(self->sm) - 1) : self->options.sms;
     return true;
 }
 
 static bool read_arrays(gs_python_placed_t *self, const gs_python_placed_given_t *given)
 {
     if (!gs_python_hosts_init(&self->hosts, given->hosts) ||
-        (given->core != Py_None && (self->core = read_rows(self, given->core, "core")) == NULL) ||
+        (given->core != Py_None &&
+         (self->core = read_rows(self, given->core, "core", 2, NPY_INT64)) == NULL) ||
         !read_sms(self, given->sm)) {
         return false;
     }
@@ -39,7 +43,8 @@ static bool read_arrays(gs_python_placed_t *self, const gs_python_placed_given_t
         return false;
     }
     if (given->gpu_priority != Py_None &&
-        (self->gpu_priority = read_rows(self, given->gpu_priority, "gpu_priority")) == NULL) {
+        (self->gpu_priority = read_rows(self, given->gpu_priority, "gpu_priority", 2, NPY_INT64)) ==
+            NULL) {
         return false;
     }
     return given->apart == Py_None ||

@@ -31,7 +31,7 @@ typedef struct {
     &(given)->hosts, &(given)->core, &(given)->sm, &(given)->server, &(given)->gpu_priority,       \
         &(given)->apart
 #define GS_PYTHON_PLACED_OPTIONS_AT(given)                                                         \
-    &(given)->way, &(given)->cpus, &(given)->sms, &(given)->mode, &(given)->variant,               \
+    &(given)->cpus, &(given)->sms, &(given)->way, &(given)->mode, &(given)->variant,               \
         &(given)->fixed_point, &(given)->timeslice, &(given)->context_switch,                      \
         &(given)->update_cost, &(given)->server_overhead, &(given)->stall, &(given)->jitter,       \
         &(given)->stop
