@@ -15,6 +15,7 @@
 #include "analysis/partitioned/lock_test.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
+#include "analysis/placed_method.h"
 #include "core/heap.h"
 #include "core/histogram.h"
 #include "core/index_set.h"
