@@ -64,7 +64,6 @@
 #include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/priority_streams.h"
 #include "core/context.h"
-#include "cuda/player.h"
 #include "generate/fifo_sets.h"
 #include "generate/gcaps_sets.h"
 #include "generate/host_sets.h"
@@ -93,6 +92,7 @@
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"
+#include "simulate/machine/machine.h"
 #include "simulate/warps.h"
 #include "ways/ways.h"
 

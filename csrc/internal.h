@@ -26,6 +26,7 @@
 #include "core/rng.h"
 #include "core/vector.h"
 #include "cuda/image.h"
+#include "cuda/player.h"
 #include "generate/elliott_sets.h"
 #include "generate/elliott_stack.h"
 #include "generate/segment_parts.h"

@@ -3,8 +3,9 @@
 
 #include "core/hash_index.h"
 #include "core/vector.h"
-#include "pbs/policy.h"
 #include "pbs/latest_start.h"
+#include "pbs/policy.h"
+#include "pbs/prices.h"
 
 /* A state at which the schedule entered a hyperperiod. */
 typedef struct {
@@ -177,7 +178,7 @@ static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_peri
         return GS_OK;
     }
     if (status == GS_OK) {
-        status = gs_pbs_problem_cut(&problem, ctx, tasks, table, true);
+        status = gs_pbs_problem_init(&problem, ctx, tasks, table, true);
     }
     if (status == GS_OK) {
         status = decide(self, ctx, &problem, idling);

@@ -130,14 +130,6 @@ int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
 int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool infinite)
 {
-    *self = (gs_pbs_problem_t){.n = tasks->n};
-    int status = gs_pbs_problem_check(ctx, tasks, table);
-    return status == GS_OK ? gs_pbs_problem_cut(self, ctx, tasks, table, infinite) : status;
-}
-
-int gs_pbs_problem_cut(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-                       const gs_batch_table_t *table, bool infinite)
-{
     *self = (gs_pbs_problem_t){
         .tasks = *tasks, .completion = table->completion, .list = table->list, .n = tasks->n};
     int status = gs_periodic_tasks_hyperperiod(ctx, tasks, &self->hyperperiod);

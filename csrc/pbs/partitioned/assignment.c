@@ -2,6 +2,7 @@
 #include "pbs/partitioned/gpu_tree.h"
 
 #include "core/vector.h"
+#include "pbs/prices.h"
 #include "pbs/reductions.h"
 
 #include <string.h>
