@@ -1,8 +1,10 @@
-/* The public C interface: models, generators, tests, searches, simulators and the player.
+/* The public C interface: models, generators, tests, searches and simulators.
  *
- * Each header here has the functions of one method, and the types that these take and return.
- * internal.h has what the Python module and the tests need besides: parts of methods, containers,
- * readers of text, the runtime library. Arrows run downwards only:
+ * Each header here has the functions of one method, and the types that these take and return. What
+ * a source has for others of the core alone is in a second header, X_internal.h, or in that of a
+ * part, which no header here includes. internal.h has what the Python module and the tests need
+ * besides: parts of methods, containers, readers of text, the driver and the player, the runtime
+ * library. Arrows run downwards only:
  *
  *   ways/       the table of the ways of sharing the GPU, a row and file each
  *   execute/    programs of simulate/machine/ run by threads, with the locks of rt/

@@ -1,5 +1,5 @@
 /* Headers of the core for the Python module, the registry and the tests: the public ones
- * (gpusched.h), descriptors, containers, and parts of methods.
+ * (gpusched.h), descriptors, containers, parts of methods, readers of text, the player.
  */
 #ifndef GPUSCHED_INTERNAL_H
 #define GPUSCHED_INTERNAL_H

@@ -3,6 +3,8 @@
 
 #include "core/hash_index.h"
 #include "core/vector.h"
+#include "model/batch_table_internal.h"
+#include "pbs/feasible_internal.h"
 #include "pbs/latest_start.h"
 #include "pbs/policy.h"
 #include "pbs/prices.h"
@@ -156,7 +158,6 @@ static int decide(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
 void gs_pbs_infinite_horizon_init(gs_pbs_infinite_horizon_t *self)
 {
     *self = (gs_pbs_infinite_horizon_t){.answer = -1};
-    gs_schedule_init(&self->schedule);
 }
 
 void gs_pbs_infinite_horizon_free(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx)

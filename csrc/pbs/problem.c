@@ -2,6 +2,7 @@
 #include "pbs/problem.h"
 
 #include "core/vector.h"
+#include "model/batch_table_internal.h"
 
 /* Cuts [0, end) at the arrivals; steady: start of the repeating part. */
 static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_t end)

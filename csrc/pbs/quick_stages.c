@@ -1,4 +1,5 @@
 /* Stages that need no classes. */
+#include "model/periodic_tasks_internal.h"
 #include "pbs/depth_first.h"
 #include "pbs/edf.h"
 #include "pbs/search_stages.h"

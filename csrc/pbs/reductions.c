@@ -1,6 +1,7 @@
 /* Partitions into groups, choices of cores, their tables and searches, and the rounds of both. */
 #include "pbs/reductions.h"
 
+#include "model/periodic_tasks_internal.h"
 #include "pbs/subset.h"
 
 enum {
@@ -275,7 +276,7 @@ static int search_core(const gs_pbs_reductions_problem_t *p, gs_context_t *ctx, 
         *dead = true;
         if (proof != NULL) {
             *proof = search.proof;
-            gs_pbs_refutation_init(&search.proof);
+            search.proof = (gs_pbs_refutation_t){0};
         }
     } else if (status == GS_OK) {
         status = search.spent;

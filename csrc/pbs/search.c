@@ -1,6 +1,7 @@
 /* The table of the stages of the exact schedulability test, the cheapest first, and its loop. */
 #include "pbs/search.h"
 
+#include "model/batch_table_internal.h"
 #include "pbs/search_stages.h"
 
 static const gs_pbs_stage_t STAGES[] = {
@@ -99,7 +100,7 @@ static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
     self->stage = second.stage;
     gs_pbs_refutation_free(&self->proof, ctx);
     self->proof = second.proof;
-    gs_pbs_refutation_init(&second.proof);
+    second.proof = (gs_pbs_refutation_t){0};
     if (status == GS_OK && second.answer != 0) {
         self->answer = -1;
         self->stage = GS_PBS_STAGE_NONE;

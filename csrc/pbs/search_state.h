@@ -62,8 +62,6 @@ typedef struct {
 static inline void gs_pbs_search_init(gs_pbs_search_t *self)
 {
     *self = (gs_pbs_search_t){.answer = -1};
-    gs_schedule_init(&self->schedule);
-    gs_pbs_refutation_init(&self->proof);
 }
 
 static inline void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx)

@@ -3,6 +3,7 @@
 #include "gpusched.h"
 
 #include "minunit.h"
+#include "model/periodic_tasks_internal.h"
 
 /* Two tasks of two kernels: 2 + 3 every 10 ticks, 6 + 4 every 20. */
 static const int64_t period[] = {10, 10, 20, 20};
@@ -90,8 +91,7 @@ static void test_fork(int64_t deadline, int expected)
     MU_CHECK(gs_pbs_search_run(&search, &ctx, &tasks, &table, &options) == GS_OK);
     MU_CHECK(search.answer == expected);
     gs_pbs_search_free(&search, &ctx);
-    gs_schedule_t schedule;
-    gs_schedule_init(&schedule);
+    gs_schedule_t schedule = {0};
     gs_pbs_edf_miss_t miss;
     MU_CHECK(gs_pbs_edf_simulate(&ctx, &tasks, &table, true, &schedule, &miss) == GS_OK);
     MU_CHECK((miss.task < 0) == (expected == 1));

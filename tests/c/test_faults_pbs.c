@@ -78,8 +78,7 @@ static void test_searches(void)
 static int draw_graph(gs_context_t *ctx, const set_t *set, const gs_pbs_graph_options_t *options,
                       int *answer)
 {
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     int status = gs_pbs_graph_search(ctx, &set->tasks, &set->table, options, &result);
     *answer = status == GS_OK ? result.schedulable : -1;
     gs_pbs_graph_result_free(&result, ctx);

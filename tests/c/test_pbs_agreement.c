@@ -82,8 +82,7 @@ static int drawn(const set_t *set, bool idling, bool merge)
     gs_context_init(&ctx);
     const gs_pbs_graph_options_t options = {
         .variant = GS_PBS_GRAPH_REPAIRED, .merge = merge, .idling = idling, .depth_limit = -1};
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     MU_CHECK(gs_pbs_graph_search(&ctx, &set->tasks, &set->table, &options, &result) == GS_OK);
     int answer = result.schedulable;
     gs_pbs_graph_result_free(&result, &ctx);

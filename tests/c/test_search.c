@@ -32,9 +32,8 @@ static void test_edf_of_the_example(void)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_schedule_t schedule;
+    gs_schedule_t schedule = {0};
     gs_pbs_edf_miss_t miss;
-    gs_schedule_init(&schedule);
     /* Figure 2a. J7 and J10 are both due at 10; the smaller index goes first, so J10 misses. */
     MU_CHECK(gs_pbs_edf_simulate(&ctx, &tasks, &table, false, &schedule, &miss) == GS_OK);
     MU_CHECK(miss.task == 2 && miss.job == 0 && miss.deadline == 10);

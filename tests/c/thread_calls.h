@@ -1,4 +1,5 @@
-/* Calls of every family of the core on inputs that are shared, for test_threads.c.
+/* Calls of every family of the core on inputs that are shared, for test_threads.c. Methods come from
+ * gpusched.h alone, as for any caller.
  *
  * A call works on the constants below, with a context of the caller, and writes the numbers of its
  * answer to a digest. What it needs to write to is its own.
@@ -8,16 +9,9 @@
 
 #include "gpusched.h"
 
-#include "analysis/allocation/stgm_allocate.h"
 #include "analysis/global_edf/elliott_study.h"
-#include "analysis/priorities/assign_priorities.h"
-#include "analysis/priority_streams/priority_streams.h"
-#include "analysis/breakdown.h"
 #include "io/event_scan.h"
-#include "io/rules/rules.h"
 #include "io/row_text.h"
-#include "simulate/challenge/challenge.h"
-#include "ways/ways.h"
 
 #include "dense_tables.h"
 #include "host_sets.h"
@@ -117,8 +111,7 @@ static void call_search(digest_t *digest, gs_context_t *ctx)
 static void call_graph(digest_t *digest, gs_context_t *ctx)
 {
     const gs_pbs_graph_options_t options = {.merge = true, .depth_limit = -1};
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     if (fine(digest, gs_pbs_graph_search(ctx, &TASKS, &TABLE, &options, &result))) {
         add(digest, result.schedulable);
         add(digest, result.vertices);
@@ -130,9 +123,8 @@ static void call_graph(digest_t *digest, gs_context_t *ctx)
 static void call_edf(digest_t *digest, gs_context_t *ctx)
 {
     for (int parallel = 0; parallel < 2; parallel++) {
-        gs_schedule_t schedule;
+        gs_schedule_t schedule = {0};
         gs_pbs_edf_miss_t miss;
-        gs_schedule_init(&schedule);
         if (fine(digest,
                  gs_pbs_edf_simulate(ctx, &TASKS, &TABLE, parallel != 0, &schedule, &miss))) {
             add(digest, miss.task);

@@ -4,6 +4,8 @@
 #include "core/hash_index.h"
 #include "core/int128.h"
 #include "core/rng.h"
+#include "model/block_placement_internal.h"
+#include "model/periodic_tasks_internal.h"
 #include "pbs/oracle/oracle.h"
 #include "pbs/subset.h"
 

@@ -1,6 +1,7 @@
 /* Rounds of prices, dispatch rules, groups and cores. */
 #include "pbs/large/large_parts.h"
 
+#include "model/periodic_tasks_internal.h"
 #include "pbs/search.h"
 
 enum {
@@ -14,7 +15,6 @@ enum {
 void gs_pbs_large_init(gs_pbs_large_t *self)
 {
     *self = (gs_pbs_large_t){.answer = -1};
-    gs_pbs_refutation_init(&self->proof);
 }
 
 void gs_pbs_large_free(gs_pbs_large_t *self, gs_context_t *ctx)

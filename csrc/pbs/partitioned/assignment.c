@@ -21,9 +21,6 @@ void gs_pbs_partitioned_assignment_init(gs_pbs_partitioned_assignment_t *self)
 {
     memset(self, 0, sizeof *self);
     self->answer = -1;
-    for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPUS; g++) {
-        gs_schedule_init(&self->schedule[g]);
-    }
 }
 
 void gs_pbs_partitioned_assignment_free(gs_pbs_partitioned_assignment_t *self, gs_context_t *ctx)
@@ -59,7 +56,7 @@ static int blame(void *arg, uint32_t tasks, int32_t gpu, bool extends)
     last->tasks = tasks;
     last->gpu = gpu;
     last->extends = extends;
-    gs_pbs_refutation_init(&last->proof);
+    last->proof = (gs_pbs_refutation_t){0};
     return gs_poll(question->ctx, self->reason_count);
 }
 
@@ -143,7 +140,7 @@ static int make_schedules(question_t *question)
         status = gs_pbs_partitioned_subsets_search(gs_pbs_partitioned_gpu_tree_subsets(tree, g),
                                                    question->ctx, tree->mask[g], false, &search);
         self->schedule[g] = search.schedule;
-        gs_schedule_init(&search.schedule);
+        search.schedule = (gs_schedule_t){0};
         status = status == GS_OK && search.answer != 1 ? search.spent : status;
         gs_pbs_search_free(&search, question->ctx);
     }
@@ -167,7 +164,7 @@ static int prove(question_t *question, gs_pbs_partitioned_assignment_reason_t *r
         gs_pbs_search_t search;
         status = gs_pbs_partitioned_subsets_search(subsets, ctx, reason->tasks, true, &search);
         reason->proof = search.proof;
-        gs_pbs_refutation_init(&search.proof);
+        search.proof = (gs_pbs_refutation_t){0};
         gs_pbs_search_free(&search, ctx);
     }
     ctx->states = states;

@@ -2,6 +2,8 @@
 #include "pbs/partitioned/subsets.h"
 
 #include "core/vector.h"
+#include "model/batch_table_internal.h"
+#include "model/periodic_tasks_internal.h"
 #include "pbs/reductions.h"
 #include "pbs/subset.h"
 

@@ -184,8 +184,7 @@ static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nar
     PyObject *result = NULL, *frames = NULL;
     PyArrayObject *columns[5] = {NULL};
     gs_python_problem_t problem;
-    gs_schedule_t schedule;
-    gs_schedule_init(&schedule);
+    gs_schedule_t schedule = {0};
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, Py_None) ||
         !gs_python_problem_precedence(&problem, precedence) ||
         !gs_python_new_columns(columns, 5, problem.sets)) {
