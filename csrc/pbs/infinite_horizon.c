@@ -155,11 +155,6 @@ static int decide(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
     return status;
 }
 
-void gs_pbs_infinite_horizon_init(gs_pbs_infinite_horizon_t *self)
-{
-    *self = (gs_pbs_infinite_horizon_t){.answer = -1};
-}
-
 void gs_pbs_infinite_horizon_free(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx)
 {
     gs_schedule_free(&self->schedule, ctx);
@@ -170,6 +165,7 @@ static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_peri
                const gs_batch_table_t *table, bool idling)
 {
     gs_pbs_problem_t problem = {.n = 0};
+    self->answer = -1;
     int status = gs_pbs_problem_check(ctx, tasks, table);
     if (status == GS_OK) {
         status = gs_pbs_rates_find(&self->rates, ctx, tasks, table, true);
@@ -198,8 +194,7 @@ static int confirm_infeasible(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx
         return ctx->status;
     }
     gs_batch_table_t optimistic = {table->n, completion, NULL, NULL};
-    gs_pbs_infinite_horizon_t second;
-    gs_pbs_infinite_horizon_init(&second);
+    gs_pbs_infinite_horizon_t second = {0};
     int status = run(&second, ctx, tasks, &optimistic, idling);
     self->rates = second.rates;
     if (status == GS_OK && second.answer != 0) {

@@ -86,8 +86,7 @@ static void test_fork(int64_t deadline, int expected)
     gs_context_t ctx;
     gs_context_init(&ctx);
     const gs_pbs_search_options_t options = {.proof = true};
-    gs_pbs_search_t search;
-    gs_pbs_search_init(&search);
+    gs_pbs_search_t search = {0};
     MU_CHECK(gs_pbs_search_run(&search, &ctx, &tasks, &table, &options) == GS_OK);
     MU_CHECK(search.answer == expected);
     gs_pbs_search_free(&search, &ctx);
@@ -118,8 +117,7 @@ static void test_answer(const gs_periodic_tasks_t *tasks, int64_t beside, int ex
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_pbs_search_options_t options = {.proof = true, .skip = skip};
-    gs_pbs_search_t search;
-    gs_pbs_search_init(&search);
+    gs_pbs_search_t search = {0};
     MU_CHECK(gs_pbs_search_run(&search, &ctx, tasks, &table, &options) == GS_OK);
     MU_CHECK(search.answer == expected);
     gs_schedule_replay_t replay;
@@ -163,8 +161,7 @@ static void test_failed_allocations(int skip)
         gs_context_t ctx;
         gs_context_init(&ctx);
         ctx.fail_at = fail_at;
-        gs_pbs_search_t search;
-        gs_pbs_search_init(&search);
+        gs_pbs_search_t search = {0};
         status = gs_pbs_search_run(&search, &ctx, &tight, &table, &options);
         MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
         gs_pbs_search_free(&search, &ctx);

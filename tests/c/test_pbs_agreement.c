@@ -59,8 +59,7 @@ static int searched(const set_t *set, int skip, bool idling, bool thorough, bool
     const gs_pbs_search_options_t options = {
         .skip = skip, .idling = idling, .thorough = thorough, .policy = policy, .proof = true};
     gs_schedule_replay_t replay = {0};
-    gs_pbs_search_t found;
-    gs_pbs_search_init(&found);
+    gs_pbs_search_t found = {0};
     MU_CHECK(gs_pbs_search_run(&found, &ctx, &set->tasks, &set->table, &options) == GS_OK);
     int answer = found.answer;
     if (answer == 1) {

@@ -145,8 +145,7 @@ static int search(fuzz_t *f, const set_t *s, const gs_pbs_search_options_t *opti
 {
     gs_context_t ctx;
     fuzz_context(f, &ctx);
-    gs_pbs_search_t found;
-    gs_pbs_search_init(&found);
+    gs_pbs_search_t found = {0};
     int status = gs_pbs_search_run(&found, &ctx, &s->tasks, &s->table, options);
     int answer = fuzz_done(&ctx, status) ? found.answer : -1;
     FUZZ_CHECK(status != GS_OK || (answer < 0) == (found.stage == GS_PBS_STAGE_NONE));
@@ -234,8 +233,7 @@ static int infinite(fuzz_t *f, const set_t *s, bool idling)
 {
     gs_context_t ctx;
     fuzz_context(f, &ctx);
-    gs_pbs_infinite_horizon_t found;
-    gs_pbs_infinite_horizon_init(&found);
+    gs_pbs_infinite_horizon_t found = {0};
     int status = gs_pbs_infinite_horizon_run(&found, &ctx, &s->tasks, &s->table, idling);
     int answer = fuzz_done(&ctx, status) ? found.answer : -1;
     if (answer == 1) {

@@ -40,7 +40,7 @@ LAYERS = {
     },
 }
 MOST_SOURCES = 25
-MOST_ENTRY_POINTS = 144  # that gpusched.h reaches
+MOST_ENTRY_POINTS = 141  # that gpusched.h reaches
 FILES = sorted(p.relative_to(CSRC) for p in CSRC.rglob("*.[ch]") if p.parent != CSRC)
 HEADERS = [path for path in FILES if path.suffix == ".h"]
 CORE_HEADERS = [path for path in HEADERS if path.parts[0] != "python"]

@@ -140,12 +140,12 @@ typedef struct {
     double load;                      /* by prices: the jobs' worth per tick; 0: not computed */
 } gs_pbs_large_t;
 
-void gs_pbs_large_init(gs_pbs_large_t *self);
 void gs_pbs_large_free(gs_pbs_large_t *self, gs_context_t *ctx);
 
-/* Runs one round. A spent budget is an answer (-1), not an error. tasks must have as many tasks as
- * the function. Errors: those of gs_periodic_tasks_check and, unless prices prove an overload, of
- * gs_periodic_tasks_hyperperiod; GS_ERR_MEMORY, GS_ERR_INTERRUPTED. */
+/* Runs one round. self is all zero before the first. A spent budget is an answer (-1), not an
+ * error. tasks must have as many tasks as the function. Errors: those of gs_periodic_tasks_check
+ * and, unless prices prove an overload, of gs_periodic_tasks_hyperperiod; GS_ERR_MEMORY,
+ * GS_ERR_INTERRUPTED. */
 int gs_pbs_large_round(gs_pbs_large_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                        gs_pbs_large_function_t *function, const gs_pbs_large_options_t *options);
 

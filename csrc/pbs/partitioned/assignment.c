@@ -17,12 +17,6 @@ typedef struct {
     gs_pbs_partitioned_gpu_tree_t tree;
 } question_t;
 
-void gs_pbs_partitioned_assignment_init(gs_pbs_partitioned_assignment_t *self)
-{
-    memset(self, 0, sizeof *self);
-    self->answer = -1;
-}
-
 void gs_pbs_partitioned_assignment_free(gs_pbs_partitioned_assignment_t *self, gs_context_t *ctx)
 {
     for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPUS; g++) {
@@ -32,7 +26,7 @@ void gs_pbs_partitioned_assignment_free(gs_pbs_partitioned_assignment_t *self, g
         gs_pbs_refutation_free(&self->reasons[i].proof, ctx);
     }
     gs_free(ctx, self->reasons);
-    gs_pbs_partitioned_assignment_init(self);
+    memset(self, 0, sizeof *self);
 }
 
 /* Adds a reason once. */
@@ -241,6 +235,7 @@ int gs_pbs_partitioned_assignment_run(gs_pbs_partitioned_assignment_t *self, gs_
                                       const gs_batch_table_t *tables, int32_t table_count,
                                       int32_t gpus, bool idling)
 {
+    self->answer = -1;
     if (gpus < 1 || gpus > GS_PBS_PARTITIONED_GPUS) {
         return gs_fail(ctx, GS_ERR_VALUE, "gpus", -1, gpus, "a number of GPUs from 1 to 64");
     }
