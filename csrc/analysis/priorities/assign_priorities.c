@@ -111,7 +111,7 @@ static int assign_gpu(gs_analysis_priorities_order_levels_t *self, gs_context_t 
     return status;
 }
 
-/* With the memory. gpu: GPU priorities. */
+/* Takes the memory and finds the priorities; gpu: those of the GPU. */
 static int run(gs_context_t *ctx, gs_analysis_placed_test_t *test, const gs_host_tasks_t *hosts,
                const gs_analysis_placed_place_t *place, bool gpu, int64_t most,
                gs_analysis_priorities_answer_t *found)
