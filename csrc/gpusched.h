@@ -1,35 +1,10 @@
-/* The public C interface: models, generators, tests, searches, simulators and the player.
+/* The public C interface: models, generators, tests, searches and simulators.
  *
- * Each header here has the functions of one method, and the types that these take and return.
- * internal.h has what the Python module and the tests need besides: parts of methods, containers,
- * readers of text, the runtime library. Arrows run downwards only:
- *
- *   ways/       the table of the ways of sharing the GPU, a row and file each
- *   execute/    programs of simulate/machine/ run by threads, with the locks of rt/
- *   cuda/       driver (opened at run time), device, run, player
- *   rt/         runtime library for other programs: lock, server, player, log of jobs
- *   io/         rows of text, free lanes, traces in JSON, rules/ (logs of blocks against the
- *               hierarchy's rules)
- *   pbs/        search and its stages, policy, edf; oracle/ (batch tables from a GPU model);
- *               graph/ (the scheduling graph); lazy/ and large/ (searches); partitioned/ (several
- *               GPUs); proof/ (check of proofs that there is no schedule) [RTNS24]
- *
- *   analysis/   fifo/ [ECRTS17]; priority_streams/; holistic/ (whole programs); global_edf/
- *               [RTNS10]; placed_test: the tests of tasks on cores, of partitioned/ [RTCSA19] and
- *               contexts/ [ECRTS24], by their row; breakdown, priorities/ and allocation/ [RTCSA19]
- *               on top of it; common/ (what several families use)
- *
- *   simulate/   machine/ (whole machines under every way), hierarchy/ (given launches) [RTAS20],
- *               both on gpu/; fifo/ [ECRTS17]; host/ [RTCSA19, RTNS10]; challenge/ (search for late
- *               jobs of host/); warps
- *
- *   generate/   random task sets, one file per paper's generator
- *
- *   model/      gpu, placement, periodic tasks, kernel tasks and chains, host tasks, batch table,
- *               schedule
- *
- *   core/       context (errors, memory budget, poll), vector, heap, hash index, 128-bit
- *               integers, rational sums, random numbers
+ * Each header here has the functions of one method, and the types that these take and return. What
+ * a source has for others of the core alone is in a second header, X_internal.h, or in that of a
+ * part, which no header here includes. internal.h has what the Python module and the tests need
+ * besides: parts of methods, containers, readers of text, the driver and the player, the runtime
+ * library. README.md says what stands in which folder; includes run downwards only.
  *
  * A symbol's prefix is its folder: gs_<folder>_<object>_<verb>. core/ and model/ are shared by all
  * and leave the folder out: gs_<file>_<verb>. Arguments come in the order (self, context, inputs,
@@ -64,7 +39,6 @@
 #include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/priority_streams.h"
 #include "core/context.h"
-#include "cuda/player.h"
 #include "generate/fifo_sets.h"
 #include "generate/gcaps_sets.h"
 #include "generate/host_sets.h"
@@ -93,6 +67,7 @@
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"
+#include "simulate/machine/machine.h"
 #include "simulate/warps.h"
 #include "ways/ways.h"
 

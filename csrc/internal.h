@@ -1,5 +1,5 @@
 /* Headers of the core for the Python module, the registry and the tests: the public ones
- * (gpusched.h), descriptors, containers, and parts of methods.
+ * (gpusched.h), descriptors, containers, parts of methods, readers of text, the player.
  */
 #ifndef GPUSCHED_INTERNAL_H
 #define GPUSCHED_INTERNAL_H
@@ -15,6 +15,7 @@
 #include "analysis/partitioned/lock_test.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
+#include "analysis/placed_method.h"
 #include "core/heap.h"
 #include "core/histogram.h"
 #include "core/index_set.h"
@@ -25,6 +26,7 @@
 #include "core/rng.h"
 #include "core/vector.h"
 #include "cuda/image.h"
+#include "cuda/player.h"
 #include "generate/elliott_sets.h"
 #include "generate/elliott_stack.h"
 #include "generate/segment_parts.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/placed_method.h"
 #include "core/int128.h"
 
 typedef gs_analysis_sensitivity_factor_t factor_t;
@@ -334,7 +335,7 @@ int gs_analysis_sensitivity_breakdown(gs_analysis_sensitivity_breakdown_t *self,
         return status;
     }
     for (int64_t i = 0; i < hosts->n; i++) {
-        self->sms[i] = gs_analysis_placed_test_sms(test, place, i);
+        self->sms[i] = gs_analysis_placed_method_sms(test->method, test->options.sms, place->sm, i);
     }
     if (test->options.sms < 1 && !gs_analysis_placed_method_divides(test->method)) {
         return gs_analysis_common_check_sms(ctx, test->options.sms);

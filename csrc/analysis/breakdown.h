@@ -25,6 +25,7 @@
 #define GS_ANALYSIS_BREAKDOWN_H
 
 #include "analysis/placed_test.h"
+#include "core/method.h"
 
 /* Times that are multiplied. */
 enum {

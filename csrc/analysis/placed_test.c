@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/placed_method.h"
+
 /* Number of choices of an option; 1 if the test does not have it. */
 static int choices(const gs_method_t *method, const char *name)
 {
@@ -46,17 +48,24 @@ int gs_analysis_placed_test_init(gs_analysis_placed_test_t *self, gs_context_t *
     self->method = method;
     self->options = *options;
     int status = check(self, ctx);
-    return status != GS_OK           ? status
-           : method->context != NULL ? gs_analysis_contexts_test_init(&self->context, ctx, n)
-           : method->lock != NULL    ? gs_analysis_partitioned_lock_test_init(&self->lock, ctx, n)
-                                     : gs_analysis_partitioned_stgm_init(&self->stgm, ctx, n);
+    if (status != GS_OK) {
+        return status;
+    }
+    struct gs_analysis_placed_memory *memory = self->memory = gs_alloc(ctx, 1, sizeof *memory);
+    return memory == NULL            ? ctx->status
+           : method->context != NULL ? gs_analysis_contexts_test_init(&memory->context, ctx, n)
+           : method->lock != NULL    ? gs_analysis_partitioned_lock_test_init(&memory->lock, ctx, n)
+                                     : gs_analysis_partitioned_stgm_init(&memory->stgm, ctx, n);
 }
 
 void gs_analysis_placed_test_free(gs_analysis_placed_test_t *self, gs_context_t *ctx)
 {
-    gs_analysis_partitioned_stgm_free(&self->stgm, ctx);
-    gs_analysis_partitioned_lock_test_free(&self->lock, ctx);
-    gs_analysis_contexts_test_free(&self->context, ctx);
+    if (self->memory != NULL) {
+        gs_analysis_partitioned_stgm_free(&self->memory->stgm, ctx);
+        gs_analysis_partitioned_lock_test_free(&self->memory->lock, ctx);
+        gs_analysis_contexts_test_free(&self->memory->context, ctx);
+    }
+    gs_free(ctx, self->memory);
     memset(self, 0, sizeof *self);
 }
 
@@ -76,7 +85,7 @@ static int run_lock(gs_analysis_placed_test_t *self, gs_context_t *ctx,
         .apart = place->apart,
         .take = self->take,
     };
-    return self->method->lock(&self->lock, ctx, hosts, place->core, &options, answer);
+    return self->method->lock(&self->memory->lock, ctx, hosts, place->core, &options, answer);
 }
 
 static int run_context(gs_analysis_placed_test_t *self, gs_context_t *ctx,
@@ -101,7 +110,7 @@ static int run_context(gs_analysis_placed_test_t *self, gs_context_t *ctx,
         .skip = self->skip,
         .take = self->take,
     };
-    return self->method->context(&self->context, ctx, hosts, place->core, &options, answer);
+    return self->method->context(&self->memory->context, ctx, hosts, place->core, &options, answer);
 }
 
 int gs_analysis_placed_test_run(gs_analysis_placed_test_t *self, gs_context_t *ctx,
@@ -113,20 +122,8 @@ int gs_analysis_placed_test_run(gs_analysis_placed_test_t *self, gs_context_t *c
     return self->method->lock != NULL ? run_lock(self, ctx, hosts, place, answer)
            : self->method->context != NULL
                ? run_context(self, ctx, hosts, place, answer)
-               : gs_analysis_partitioned_stgm(
-                     &self->stgm, ctx, hosts, place->core, place->sm, place->apart, options->sms,
-                     options->cpus, options->mode != 0, options->variant, !options->jitter, answer);
-}
-
-int64_t gs_analysis_placed_test_sms(const gs_analysis_placed_test_t *self,
-                                    const gs_analysis_placed_place_t *place, int64_t i)
-{
-    int64_t count = 0, sms = self->options.sms;
-    if (!gs_analysis_placed_method_divides(self->method)) {
-        return sms;
-    }
-    for (int64_t s = 0; s < sms; s++) {
-        count += place->sm[i * sms + s] != 0;
-    }
-    return count > 0 ? count : 1;
+               : gs_analysis_partitioned_stgm(&self->memory->stgm, ctx, hosts, place->core,
+                                              place->sm, place->apart, options->sms, options->cpus,
+                                              options->mode != 0, options->variant,
+                                              !options->jitter, answer);
 }

@@ -7,28 +7,20 @@
 #ifndef GS_ANALYSIS_PLACED_TEST_H
 #define GS_ANALYSIS_PLACED_TEST_H
 
-#include "analysis/contexts/context_test.h"
-#include "analysis/partitioned/lock_test.h"
-#include "analysis/partitioned/stgm.h"
-#include "core/method.h"
+#include "analysis/common/host_answer.h"
+#include "model/host_tasks.h"
 
-/* A test: one of the two functions, or neither for STGM. */
-typedef struct {
-    const gs_method_t *method;
-    gs_analysis_partitioned_lock_run_t lock;
-    gs_analysis_contexts_run_t context;
-    bool monotone;   /* proven to accept shorter times where it accepts longer ones (breakdown.h) */
-    bool has_server; /* a server executes the copies, on a core that has to be chosen */
-} gs_analysis_placed_method_t;
+/* A test; those of the ways of sharing the GPU are in their rows (ways/ways.h). */
+typedef struct gs_analysis_placed_method gs_analysis_placed_method_t;
 
 /* Platform and options; each test reads those that it has. */
 typedef struct {
     int64_t cpus;
-    int64_t sms;     /* of the GPU; kernels of stgm run on those of their tasks, others on all */
-    int mode;        /* 0 suspend, 1 busy, 2 spin, as far as the test has them */
-    int variant;     /* number of its option `variant`; 0: sound */
-    int fixed_point; /* GS_ANALYSIS_CONTEXTS_JOINT, ..., the first two of tests with one GPU user */
-    int64_t timeslice;       /* time_slices: its length, ticks */
+    int64_t sms;       /* of the GPU; kernels of stgm run on those of their tasks, others on all */
+    int mode;          /* 0 suspend, 1 busy, 2 spin, as far as the test has them */
+    int variant;       /* number of its option `variant`; 0: sound */
+    int fixed_point;   /* number of its option `fixed_point`; 0: joint */
+    int64_t timeslice; /* time_slices: its length, ticks */
     int64_t context_switch;  /* to another context, ticks */
     int64_t update_cost;     /* gcaps: of an update, ticks */
     int64_t server_overhead; /* gpu_server: of an intervention, ticks */
@@ -53,16 +45,8 @@ typedef struct {
     int64_t skip; /* contexts: ranks that are not solved, and (not of stgm) the number of those that
                      are; */
     int64_t take; /* 0, 0: all (context_test.h, lock_test.h) */
-    gs_analysis_partitioned_stgm_t stgm;
-    gs_analysis_partitioned_lock_test_t lock;
-    gs_analysis_contexts_test_t context;
+    struct gs_analysis_placed_memory *memory; /* owned: placed_method.h */
 } gs_analysis_placed_test_t;
-
-/* Whether kernels run on the SMs of their tasks (STGM). */
-static inline bool gs_analysis_placed_method_divides(const gs_analysis_placed_method_t *self)
-{
-    return self->lock == NULL && self->context == NULL;
-}
 
 /* Takes the memory of a test. Errors: GS_ERR_VALUE for a mode, a variant or a fixed point that the
  * test does not have, GS_ERR_MEMORY. */
@@ -77,9 +61,5 @@ int gs_analysis_placed_test_run(gs_analysis_placed_test_t *self, gs_context_t *c
                                 const gs_host_tasks_t *hosts,
                                 const gs_analysis_placed_place_t *place,
                                 gs_analysis_common_answer_t *answer);
-
-/* Number of SMs that kernels of task i run on, at least 1. */
-int64_t gs_analysis_placed_test_sms(const gs_analysis_placed_test_t *self,
-                                    const gs_analysis_placed_place_t *place, int64_t i);
 
 #endif

@@ -5,9 +5,6 @@
 
 #include "core/context.h"
 
-/* Times of a simulation are below it. */
-#define GS_CHECK_LATEST (GS_NEVER / 4)
-
 /* Refuses entries outside of least .. most. */
 int gs_check_range(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
                    int64_t least, int64_t most, const char *expected);

@@ -17,6 +17,9 @@
 /* A time later than all others, 2^61 - 1; the sum of two fits an int64_t. */
 #define GS_NEVER (INT64_MAX / 4)
 
+/* Times of a simulation are below it. */
+#define GS_CHECK_LATEST (GS_NEVER / 4)
+
 enum {
     GS_OK = 0,
     GS_SPENT_STATES = 1,  /* budget of states used up */

@@ -12,6 +12,7 @@
 #include "cuda/buffers.h"
 #include "cuda/host_clock.h"
 #include "cuda/streams.h"
+#include "model/periodic_tasks_internal.h"
 
 /* Maximum sleep of the dispatching thread between checks of the stop flag. */
 #define NAP_NS 50000000

@@ -432,12 +432,3 @@ void gs_generate_elliott_make(gs_generate_elliott_sets_t *self, int64_t i)
     self->load = load;
     add_up(self);
 }
-
-int gs_generate_elliott_draw(gs_generate_elliott_sets_t *self, gs_context_t *ctx, uint64_t index)
-{
-    int status = gs_generate_elliott_find(self, ctx, index, 1);
-    if (status == GS_OK) {
-        gs_generate_elliott_make(self, 0);
-    }
-    return status;
-}

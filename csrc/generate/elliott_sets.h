@@ -122,9 +122,6 @@ void gs_generate_elliott_tasks(const gs_generate_elliott_sets_t *self, uint64_t 
 /* Makes the tasks and sums of number i of the sets found. */
 void gs_generate_elliott_make(gs_generate_elliott_sets_t *self, int64_t i);
 
-/* Finds and makes set `index`. */
-int gs_generate_elliott_draw(gs_generate_elliott_sets_t *self, gs_context_t *ctx, uint64_t index);
-
 /* Share of the work E of a GPU-using job, to the nearest tick (kernel time s; copies, of which the
  * caller takes at most E - s). A product of at most 41 bits and half a unit are exact, and the
  * quotient stays 0.0005 away from integers, so truncation is exact, too. */

@@ -56,7 +56,9 @@ static int64_t side_by_side(const gs_generate_fifo_t *spec, int64_t size)
     return (blocks < spec->blocks_max ? blocks : spec->blocks_max) * size;
 }
 
-int64_t gs_generate_fifo_capacity(const gs_generate_fifo_t *spec)
+/* Largest utilization of one task, in threads: it runs without a pause, with as many parallel
+ * blocks as possible. */
+static int64_t capacity(const gs_generate_fifo_t *spec)
 {
     int64_t most = 0;
     for (int64_t i = 0; i < spec->size_count; i++) {
@@ -184,7 +186,7 @@ int gs_generate_fifo(gs_context_t *ctx, const gs_generate_fifo_t *spec, const ui
     if (status != GS_OK) {
         return status;
     }
-    if (utilization * (double)spec->m > (double)gs_generate_fifo_capacity(spec)) {
+    if (utilization * (double)spec->m > (double)capacity(spec)) {
         return gs_fail_number(ctx, GS_ERR_VALUE, "utilization", -1, utilization,
                               "at most what one task can have with these blocks");
     }

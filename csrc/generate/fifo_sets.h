@@ -27,10 +27,6 @@ typedef struct {
     int64_t *period, *wcet, *block_time, *blocks, *threads;
 } gs_generate_fifo_set_t;
 
-/* Largest utilization of one task, in threads: it runs without a pause, with as many parallel
- * blocks as possible. Expects a spec that gs_generate_fifo accepts. */
-int64_t gs_generate_fifo_capacity(const gs_generate_fifo_t *spec);
-
 /* Set `index` of a key. Task i has
  *   u        = m times its share of `utilization`, by gs_generate_uunifast;
  *   period   = approximately log-uniform: uniform within each octave from `shortest` on, all

@@ -1,5 +1,5 @@
 /* Check and list of batch tables. */
-#include "model/batch_table.h"
+#include "model/batch_table_internal.h"
 
 #include "core/vector.h"
 #include "model/periodic_tasks.h"

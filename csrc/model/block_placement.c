@@ -1,5 +1,5 @@
 /* Placement of blocks on SMs. */
-#include "model/block_placement.h"
+#include "model/block_placement_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Check and hyperperiod of periodic task sets. */
-#include "model/periodic_tasks.h"
+#include "model/periodic_tasks_internal.h"
 
 static int check_chains(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
 {

@@ -36,19 +36,10 @@ typedef struct {
  * beside chains. */
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
 
-/* The same without a limit on n. */
-int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
-
-/* Refuses rows that wait for others, for methods that take each alone. */
-int gs_periodic_tasks_refuse_precedence(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
-
 /* Least common multiple of the periods. GS_ERR_OVERFLOW when it is GS_NEVER / 2 or more (row: the
  * task whose period made it so). */
 int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                                   int64_t *hyperperiod);
-
-/* The same, GS_NEVER where that function refuses. */
-int64_t gs_periodic_tasks_hyperperiod_or_never(const gs_periodic_tasks_t *tasks);
 
 static inline int64_t gs_periodic_tasks_offset(const gs_periodic_tasks_t *tasks, int32_t i)
 {
@@ -69,12 +60,6 @@ static inline bool gs_periodic_tasks_has_precedence(const gs_periodic_tasks_t *t
 {
     return tasks->chained != 0 || tasks->needs != NULL;
 }
-
-/* The rows that wait for others; done: jobs run by each row. */
-uint32_t gs_periodic_tasks_held_back(const gs_periodic_tasks_t *tasks, const int64_t *done);
-
-/* Whether rows can have run these numbers of jobs without one that had to wait. */
-bool gs_periodic_tasks_is_ordered(const gs_periodic_tasks_t *tasks, const int64_t *done);
 
 /* Number of jobs of a task released before an instant. */
 static inline int64_t gs_periodic_tasks_jobs_before(const gs_periodic_tasks_t *tasks, int32_t i,

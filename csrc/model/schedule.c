@@ -2,18 +2,12 @@
 #include "model/schedule.h"
 
 #include "core/vector.h"
-
-void gs_schedule_init(gs_schedule_t *self)
-{
-    self->frames = NULL;
-    self->count = 0;
-    self->capacity = 0;
-}
+#include "model/periodic_tasks_internal.h"
 
 void gs_schedule_free(gs_schedule_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->frames);
-    gs_schedule_init(self);
+    *self = (gs_schedule_t){0};
 }
 
 int gs_schedule_append(gs_schedule_t *self, gs_context_t *ctx, int64_t start, int64_t end,

@@ -16,13 +16,13 @@ typedef struct {
     uint32_t batch; /* bit i: task i */
 } gs_schedule_frame_t;
 
+/* All zero before its first frame. */
 typedef struct {
     gs_schedule_frame_t *frames; /* owned, from gs_alloc */
     int64_t count;
     int64_t capacity;
 } gs_schedule_t;
 
-void gs_schedule_init(gs_schedule_t *self);
 void gs_schedule_free(gs_schedule_t *self, gs_context_t *ctx);
 int gs_schedule_append(gs_schedule_t *self, gs_context_t *ctx, int64_t start, int64_t end,
                        uint32_t batch);

@@ -1,4 +1,5 @@
 /* Stages that look at classes of states: all of them, or those that are reached. */
+#include "pbs/feasible_internal.h"
 #include "pbs/latest_start.h"
 #include "pbs/lazy/lazy.h"
 #include "pbs/search_stages.h"

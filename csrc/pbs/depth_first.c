@@ -3,6 +3,7 @@
 #include "pbs/depth_first.h"
 
 #include "core/vector.h"
+#include "pbs/feasible_internal.h"
 
 #include <string.h>
 

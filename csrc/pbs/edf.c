@@ -1,5 +1,6 @@
 /* Simulation of EDFserial and EDFParallel over one hyperperiod. */
 #include "pbs/edf.h"
+#include "model/periodic_tasks_internal.h"
 
 typedef struct {
     int64_t job;      /* oldest job not executed, from 0 */

@@ -1,5 +1,5 @@
 /* Backward computation of the feasible instants of every class. */
-#include "pbs/feasible.h"
+#include "pbs/feasible_internal.h"
 
 #include "core/vector.h"
 #include "pbs/latest_start.h"

@@ -3,8 +3,11 @@
 
 #include "core/hash_index.h"
 #include "core/vector.h"
-#include "pbs/policy.h"
+#include "model/batch_table_internal.h"
+#include "pbs/feasible_internal.h"
 #include "pbs/latest_start.h"
+#include "pbs/policy.h"
+#include "pbs/prices.h"
 
 /* A state at which the schedule entered a hyperperiod. */
 typedef struct {
@@ -152,12 +155,6 @@ static int decide(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
     return status;
 }
 
-void gs_pbs_infinite_horizon_init(gs_pbs_infinite_horizon_t *self)
-{
-    *self = (gs_pbs_infinite_horizon_t){.answer = -1};
-    gs_schedule_init(&self->schedule);
-}
-
 void gs_pbs_infinite_horizon_free(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx)
 {
     gs_schedule_free(&self->schedule, ctx);
@@ -168,6 +165,7 @@ static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_peri
                const gs_batch_table_t *table, bool idling)
 {
     gs_pbs_problem_t problem = {.n = 0};
+    self->answer = -1;
     int status = gs_pbs_problem_check(ctx, tasks, table);
     if (status == GS_OK) {
         status = gs_pbs_rates_find(&self->rates, ctx, tasks, table, true);
@@ -177,7 +175,7 @@ static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_peri
         return GS_OK;
     }
     if (status == GS_OK) {
-        status = gs_pbs_problem_cut(&problem, ctx, tasks, table, true);
+        status = gs_pbs_problem_init(&problem, ctx, tasks, table, true);
     }
     if (status == GS_OK) {
         status = decide(self, ctx, &problem, idling);
@@ -196,8 +194,7 @@ static int confirm_infeasible(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx
         return ctx->status;
     }
     gs_batch_table_t optimistic = {table->n, completion, NULL, NULL};
-    gs_pbs_infinite_horizon_t second;
-    gs_pbs_infinite_horizon_init(&second);
+    gs_pbs_infinite_horizon_t second = {0};
     int status = run(&second, ctx, tasks, &optimistic, idling);
     self->rates = second.rates;
     if (status == GS_OK && second.answer != 0) {

@@ -21,11 +21,10 @@ typedef struct {
     int64_t cycle_length;   /* ... with this period in ticks, a multiple of the hyperperiod */
 } gs_pbs_infinite_horizon_t;
 
-void gs_pbs_infinite_horizon_init(gs_pbs_infinite_horizon_t *self);
 void gs_pbs_infinite_horizon_free(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx);
 
-/* Decides one task set. Tasks and table must outlive self. Errors and spent budgets as for
- * gs_pbs_search_run. */
+/* Decides one task set. self is all zero before; tasks and table must outlive it. Errors and spent
+ * budgets as for gs_pbs_search_run. */
 int gs_pbs_infinite_horizon_run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
                                 const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
                                 bool idling);

@@ -1,5 +1,6 @@
 /* Decisions of the policy, and the simulation of a dispatcher. */
 #include "pbs/policy.h"
+#include "pbs/feasible_internal.h"
 #include "pbs/transitions.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "core/int128.h"
 #include "core/simplex.h"
 #include "core/vector.h"
+#include "model/periodic_tasks_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

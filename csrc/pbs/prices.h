@@ -40,6 +40,35 @@ int64_t gs_pbs_prices_scale(double largest, int bits);
 int gs_pbs_prices_round(const gs_pbs_prices_t *self, gs_context_t *ctx, const double *price,
                         int64_t scale, int64_t *rounded);
 
+/* Overload in the long run, with the prices of pbs/rates.h. */
+
+/* Numbers of jobs of a task in a window [0, deadline]: those due in it, which must run in it, and
+ * those released in it, which may. Only jobs released before limit count. */
+typedef struct {
+    int64_t must;
+    int64_t may;
+} gs_pbs_rates_count_t;
+gs_pbs_rates_count_t gs_pbs_rates_count(const gs_periodic_tasks_t *tasks, int32_t i,
+                                        int64_t deadline, int64_t limit);
+
+/* Solves the program where the tasks overload the GPU one at a time. infinite: all jobs are asked
+ * about, not only those of [0, H). Tasks and table must have been checked. Errors: GS_ERR_MEMORY,
+ * GS_ERR_INTERRUPTED. */
+int gs_pbs_rates_find(gs_pbs_rates_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                      const gs_batch_table_t *table, bool infinite);
+
+/* Whether the time of the tasks one at a time, per tick, exceeds 1: otherwise the rates prove
+ * nothing. */
+bool gs_pbs_rates_matter(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table);
+
+/* Whether jobs at the prices and scale of self overload the long run and, unless infinite, some
+ * window. Sets self->window and self->proven. */
+bool gs_pbs_rates_prove(gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks, bool infinite);
+
+/* Checks a certificate in integers. */
+bool gs_pbs_rates_check(const gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks,
+                        const gs_batch_table_t *table);
+
 /* Window prices: a bound on the latest start of every class.
  *
  * For a window [0, d], d a deadline, some jobs must run in it (due by d) and some may (released

@@ -2,6 +2,7 @@
 #include "pbs/problem.h"
 
 #include "core/vector.h"
+#include "model/batch_table_internal.h"
 
 /* Cuts [0, end) at the arrivals; steady: start of the repeating part. */
 static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_t end)
@@ -129,14 +130,6 @@ int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
 
 int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool infinite)
-{
-    *self = (gs_pbs_problem_t){.n = tasks->n};
-    int status = gs_pbs_problem_check(ctx, tasks, table);
-    return status == GS_OK ? gs_pbs_problem_cut(self, ctx, tasks, table, infinite) : status;
-}
-
-int gs_pbs_problem_cut(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-                       const gs_batch_table_t *table, bool infinite)
 {
     *self = (gs_pbs_problem_t){
         .tasks = *tasks, .completion = table->completion, .list = table->list, .n = tasks->n};

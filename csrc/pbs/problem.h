@@ -56,16 +56,12 @@ typedef struct {
 int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                          const gs_batch_table_t *table);
 
-/* Checks tasks and table and cuts the hyperperiod. Both must outlive the problem. Free self in
- * every case. Errors: those of gs_pbs_problem_check and gs_periodic_tasks_hyperperiod;
+/* Cuts the hyperperiod of tasks and a table that have passed gs_pbs_problem_check and must outlive
+ * the problem. Free self in every case. Errors: those of gs_periodic_tasks_hyperperiod;
  * GS_ERR_OVERFLOW for more than 2**31 - 2 arrival times, 2**63 classes or, with an infinite
  * horizon, times of 2**60 - 1 ticks. */
 int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool infinite);
-
-/* The same for tasks and table that were checked. */
-int gs_pbs_problem_cut(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-                       const gs_batch_table_t *table, bool infinite);
 
 void gs_pbs_problem_free(gs_pbs_problem_t *self, gs_context_t *ctx);
 

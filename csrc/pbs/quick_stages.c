@@ -1,4 +1,5 @@
 /* Stages that need no classes. */
+#include "model/periodic_tasks_internal.h"
 #include "pbs/depth_first.h"
 #include "pbs/edf.h"
 #include "pbs/search_stages.h"
@@ -87,7 +88,7 @@ bool gs_pbs_stage_needs_arrivals(const gs_pbs_stages_t *self)
 
 int gs_pbs_stage_arrivals(gs_pbs_stages_t *self)
 {
-    return gs_pbs_problem_cut(&self->search->problem, self->ctx, self->tasks, self->table, false);
+    return gs_pbs_problem_init(&self->search->problem, self->ctx, self->tasks, self->table, false);
 }
 
 bool gs_pbs_stage_dives(const gs_pbs_stages_t *self)

@@ -1,6 +1,7 @@
 /* Partitions into groups, choices of cores, their tables and searches, and the rounds of both. */
 #include "pbs/reductions.h"
 
+#include "model/periodic_tasks_internal.h"
 #include "pbs/subset.h"
 
 enum {
@@ -159,8 +160,7 @@ static int search_groups(const gs_pbs_reductions_t *self, gs_context_t *ctx,
     gs_batch_table_t table = {groups->count, completion, NULL, NULL};
     gs_pbs_search_options_t options = {
         .idling = self->idling, .most_work = self->work, .skip = GS_PBS_SEARCH_SKIP_REDUCED};
-    gs_pbs_search_t search;
-    gs_pbs_search_init(&search);
+    gs_pbs_search_t search = {0};
     if (status == GS_OK) {
         status = p->search(&search, ctx, &leaders.tasks, &table, &options);
     }
@@ -265,8 +265,7 @@ static int search_core(const gs_pbs_reductions_problem_t *p, gs_context_t *ctx, 
                                        .proof = proof != NULL,
                                        .most_work = work,
                                        .skip = GS_PBS_SEARCH_SKIP_REDUCED};
-    gs_pbs_search_t search;
-    gs_pbs_search_init(&search);
+    gs_pbs_search_t search = {0};
     int status = p->least(p->times, ctx, core, least);
     if (status == GS_OK) {
         status = p->search(&search, ctx, &own.tasks, &table, &options);
@@ -275,7 +274,7 @@ static int search_core(const gs_pbs_reductions_problem_t *p, gs_context_t *ctx, 
         *dead = true;
         if (proof != NULL) {
             *proof = search.proof;
-            gs_pbs_refutation_init(&search.proof);
+            search.proof = (gs_pbs_refutation_t){0};
         }
     } else if (status == GS_OK) {
         status = search.spent;

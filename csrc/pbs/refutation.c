@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-void gs_pbs_refutation_init(gs_pbs_refutation_t *self)
-{
-    *self = (gs_pbs_refutation_t){.kind = GS_PBS_REFUTATION_NONE};
-}
-
 void gs_pbs_refutation_free(gs_pbs_refutation_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->deadline);
@@ -17,7 +12,7 @@ void gs_pbs_refutation_free(gs_pbs_refutation_t *self, gs_context_t *ctx)
     gs_free(ctx, self->latest);
     gs_free(ctx, self->span_begin);
     gs_free(ctx, self->spans);
-    gs_pbs_refutation_init(self);
+    *self = (gs_pbs_refutation_t){.kind = GS_PBS_REFUTATION_NONE};
 }
 
 /* cover[S]: the least total time of batches that cover S. single[S]: the least completion time of

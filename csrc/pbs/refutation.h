@@ -67,7 +67,6 @@ typedef struct {
     int64_t span_count;
 } gs_pbs_refutation_t;
 
-void gs_pbs_refutation_init(gs_pbs_refutation_t *self);
 void gs_pbs_refutation_free(gs_pbs_refutation_t *self, gs_context_t *ctx);
 
 #endif

@@ -1,6 +1,7 @@
 /* The table of the stages of the exact schedulability test, the cheapest first, and its loop. */
 #include "pbs/search.h"
 
+#include "model/batch_table_internal.h"
 #include "pbs/search_stages.h"
 
 static const gs_pbs_stage_t STAGES[] = {
@@ -68,6 +69,7 @@ static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks
     gs_batch_table_list_t list = {.count = 0};
     gs_batch_table_t own = *table;
     bool listed = false;
+    self->answer = -1;
     int status = gs_pbs_problem_check(ctx, tasks, table);
     if (status == GS_OK) {
         status = gs_batch_table_list_init(&list, ctx, table, tasks->chained, &listed);
@@ -93,13 +95,12 @@ static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
     gs_batch_table_t optimistic = {table->n, completion, NULL, NULL};
     gs_pbs_search_options_t plain = {
         .idling = options->idling, .proof = options->proof, .skip = options->skip};
-    gs_pbs_search_t second;
-    gs_pbs_search_init(&second);
+    gs_pbs_search_t second = {0};
     int status = run(&second, ctx, tasks, &optimistic, &plain);
     self->stage = second.stage;
     gs_pbs_refutation_free(&self->proof, ctx);
     self->proof = second.proof;
-    gs_pbs_refutation_init(&second.proof);
+    second.proof = (gs_pbs_refutation_t){0};
     if (status == GS_OK && second.answer != 0) {
         self->answer = -1;
         self->stage = GS_PBS_STAGE_NONE;

@@ -14,8 +14,9 @@
 #include "core/method.h"
 #include "pbs/search_state.h"
 
-/* Decides one task set. A spent budget is an answer (-1), not an error. tasks and table must
- * outlive self. Errors: those of gs_pbs_problem_init, GS_ERR_MEMORY, GS_ERR_INTERRUPTED. */
+/* Decides one task set. self is all zero before. A spent budget is an answer (-1), not an error.
+ * tasks and table must outlive self. Errors: those of gs_pbs_problem_check and gs_pbs_problem_init,
+ * GS_ERR_MEMORY, GS_ERR_INTERRUPTED. */
 int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                       const gs_batch_table_t *table, const gs_pbs_search_options_t *options);
 

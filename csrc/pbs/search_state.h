@@ -59,13 +59,6 @@ typedef struct {
     gs_pbs_feasible_t feasible;
 } gs_pbs_search_t;
 
-static inline void gs_pbs_search_init(gs_pbs_search_t *self)
-{
-    *self = (gs_pbs_search_t){.answer = -1};
-    gs_schedule_init(&self->schedule);
-    gs_pbs_refutation_init(&self->proof);
-}
-
 static inline void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx)
 {
     gs_schedule_free(&self->schedule, ctx);

@@ -1,5 +1,6 @@
 /* Steps in a problem, and tables of the transitions of an interval. */
 #include "pbs/transitions.h"
+#include "model/periodic_tasks_internal.h"
 
 int64_t gs_pbs_problem_interval(const gs_pbs_problem_t *self, int64_t instant)
 {

@@ -2,6 +2,7 @@
 #include "ways/way.h"
 
 #include "analysis/partitioned/fmlp_plus.h"
+#include "analysis/placed_method.h"
 
 static const char *const MODE[] = {"suspend", "busy", "spin", NULL};
 static const gs_method_option_t OPTIONS[] = {

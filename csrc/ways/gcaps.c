@@ -2,6 +2,7 @@
 #include "ways/way.h"
 
 #include "analysis/contexts/gcaps.h"
+#include "analysis/placed_method.h"
 
 static const char *const PREMISES[] = {"own_processes", NULL};
 static const gs_analysis_placed_method_t PLACED = {.method = &gs_analysis_contexts_gcaps_method,

@@ -2,6 +2,7 @@
 #include "ways/way.h"
 
 #include "analysis/partitioned/gpu_server.h"
+#include "analysis/placed_method.h"
 
 static const gs_analysis_placed_method_t PLACED = {.method =
                                                        &gs_analysis_partitioned_gpu_server_method,

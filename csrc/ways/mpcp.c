@@ -2,6 +2,7 @@
 #include "ways/way.h"
 
 #include "analysis/partitioned/mpcp.h"
+#include "analysis/placed_method.h"
 
 static const gs_analysis_placed_method_t PLACED = {.method = &gs_analysis_partitioned_mpcp_method,
                                                    .monotone = true,

@@ -1,7 +1,7 @@
 /* Each task runs its kernels on SMs assigned to it, which tasks may share. */
 #include "ways/way.h"
 
-#include "analysis/partitioned/stgm.h"
+#include "analysis/placed_method.h"
 
 static const gs_method_option_t OPTIONS[] = {
     {"apart", "boolean", NULL, "True",

@@ -2,6 +2,7 @@
 #include "ways/way.h"
 
 #include "analysis/contexts/time_slices.h"
+#include "analysis/placed_method.h"
 
 static const char *const RING[] = {"fifo", "cyclic", NULL};
 static const gs_method_option_t OPTIONS[] = {

@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include "minunit.h"
+#include "model/batch_table_internal.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Comparisons whose two sides are equal: parts that other tests reach, but not at their limits. */
 #include "minunit.h"
-#include "model/block_placement.h"
+#include "model/block_placement_internal.h"
 #include "pbs/reductions.h"
 
 /* Blocks resumed on freed SMs begin with the SM after the last one, itself among them. */

@@ -1,7 +1,7 @@
 /* Tests of the carve-outs for shared memory: of a kernel, of an SM, in placement, batches and
  * saturation, refusals. */
 #include "analysis/fifo/saturation.h"
-#include "model/block_placement.h"
+#include "model/block_placement_internal.h"
 #include "pbs/oracle/oracle.h"
 
 #include "dense_tables.h"

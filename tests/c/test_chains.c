@@ -3,6 +3,7 @@
 #include "gpusched.h"
 
 #include "minunit.h"
+#include "model/periodic_tasks_internal.h"
 
 /* Two tasks of two kernels: 2 + 3 every 10 ticks, 6 + 4 every 20. */
 static const int64_t period[] = {10, 10, 20, 20};
@@ -85,13 +86,11 @@ static void test_fork(int64_t deadline, int expected)
     gs_context_t ctx;
     gs_context_init(&ctx);
     const gs_pbs_search_options_t options = {.proof = true};
-    gs_pbs_search_t search;
-    gs_pbs_search_init(&search);
+    gs_pbs_search_t search = {0};
     MU_CHECK(gs_pbs_search_run(&search, &ctx, &tasks, &table, &options) == GS_OK);
     MU_CHECK(search.answer == expected);
     gs_pbs_search_free(&search, &ctx);
-    gs_schedule_t schedule;
-    gs_schedule_init(&schedule);
+    gs_schedule_t schedule = {0};
     gs_pbs_edf_miss_t miss;
     MU_CHECK(gs_pbs_edf_simulate(&ctx, &tasks, &table, true, &schedule, &miss) == GS_OK);
     MU_CHECK((miss.task < 0) == (expected == 1));
@@ -118,8 +117,7 @@ static void test_answer(const gs_periodic_tasks_t *tasks, int64_t beside, int ex
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_pbs_search_options_t options = {.proof = true, .skip = skip};
-    gs_pbs_search_t search;
-    gs_pbs_search_init(&search);
+    gs_pbs_search_t search = {0};
     MU_CHECK(gs_pbs_search_run(&search, &ctx, tasks, &table, &options) == GS_OK);
     MU_CHECK(search.answer == expected);
     gs_schedule_replay_t replay;
@@ -163,8 +161,7 @@ static void test_failed_allocations(int skip)
         gs_context_t ctx;
         gs_context_init(&ctx);
         ctx.fail_at = fail_at;
-        gs_pbs_search_t search;
-        gs_pbs_search_init(&search);
+        gs_pbs_search_t search = {0};
         status = gs_pbs_search_run(&search, &ctx, &tight, &table, &options);
         MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
         gs_pbs_search_free(&search, &ctx);

@@ -129,7 +129,6 @@ static void check_refusals(void)
     check_refusal(gs_simulate_challenge_search, model, "deadline");
     set.deadline[1] = 9;
     set.period[0] = 300;
-    MU_CHECK(!gs_simulate_challenge_explorable(&model));
     check_refusal(gs_simulate_challenge_explore, model, "hosts");
     set.period[0] = INT64_C(1) << 56;
     check_refusal(gs_simulate_challenge_search, model, "period");

@@ -109,11 +109,10 @@ static void test_many_jobs(int64_t *period)
     static const int64_t wcet[] = {1, 1};
     gs_pbs_large_options_t options = {.skip = GS_PBS_LARGE_SKIP_EDF | GS_PBS_LARGE_SKIP_PRICES |
                                               GS_PBS_LARGE_SKIP_GROUPS | GS_PBS_LARGE_SKIP_CORES};
-    gs_pbs_large_t search;
+    gs_pbs_large_t search = {0};
     int64_t jobs = 0;
     case_t one;
     begin(&one, 2, period, wcet);
-    gs_pbs_large_init(&search);
     MU_CHECK(gs_pbs_large_round(&search, &one.ctx, &one.tasks, &one.function, &options) == GS_OK);
     MU_CHECK(search.answer == 1 && search.searches == 1);
     for (int64_t f = 0; f < search.schedule.count; f++) {

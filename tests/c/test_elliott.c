@@ -166,7 +166,8 @@ static void test_stack(void)
         MU_CHECK(gs_generate_elliott_stack_write(&stack, &ctx, &columns) == GS_OK);
         MU_CHECK(gs_generate_elliott_init(&sets, &ctx, &spec, KEY) == GS_OK);
         for (int64_t set = 0; set < count; set++) {
-            MU_CHECK(gs_generate_elliott_draw(&sets, &ctx, 7 + (uint64_t)set) == GS_OK);
+            MU_CHECK(gs_generate_elliott_find(&sets, &ctx, 7 + (uint64_t)set, 1) == GS_OK);
+            gs_generate_elliott_make(&sets, 0);
             MU_CHECK(size[set] == sets.n && stack.gpu[set] == sets.gpu);
             for (int64_t k = 0; k < sets.n; k++) {
                 int64_t at = set * stack.most + k, before = 0;

@@ -118,7 +118,6 @@ static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int quest
                                             .server_overhead = 1};
     gs_analysis_placed_test_t test;
     gs_analysis_sensitivity_breakdown_t factor = {0};
-    gs_analysis_priorities_order_levels_t levels = {0};
     int64_t priority[MOST_TASKS];
     gs_analysis_priorities_answer_t order = {.priority = priority};
     gs_analysis_sensitivity_answer_t found = {.factor = {.numerator = -1}};
@@ -130,9 +129,6 @@ static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int quest
     if (status == GS_OK && question == FACTOR) {
         status = gs_analysis_sensitivity_breakdown_init(&factor, ctx, s->n, hosts.width);
     }
-    if (status == GS_OK && (question == PRIORITIES || question == GPU_PRIORITIES)) {
-        status = gs_analysis_priorities_order_levels_init(&levels, ctx, s->n);
-    }
     if (status == GS_OK) {
         switch (question) {
         case FACTOR:
@@ -141,11 +137,11 @@ static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int quest
             *answer = found.factor.numerator;
             break;
         case PRIORITIES:
-            status = gs_analysis_priorities_assign(&levels, ctx, &test, &hosts, &place, 20, &order);
+            status = gs_analysis_priorities_assign(ctx, &test, &hosts, &place, 20, &order);
             *answer = order.accepted;
             break;
         case GPU_PRIORITIES:
-            status = gs_analysis_priorities_assign_gpu(&levels, ctx, &test, &hosts, &place, &order);
+            status = gs_analysis_priorities_assign_gpu(ctx, &test, &hosts, &place, &order);
             *answer = order.accepted;
             break;
         default:
@@ -155,7 +151,6 @@ static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int quest
         }
     }
     gs_analysis_sensitivity_breakdown_free(&factor, ctx);
-    gs_analysis_priorities_order_levels_free(&levels, ctx);
     gs_analysis_placed_test_free(&test, ctx);
     return status;
 }

@@ -32,8 +32,7 @@ static int search(gs_context_t *ctx, const gs_batch_table_t *table, int skip, bo
     /* Searches that would be long end by their work. */
     const gs_pbs_search_options_t options = {.proof = proof, .skip = skip, .most_work = 20000};
     gs_schedule_replay_t replay = {0};
-    gs_pbs_search_t found;
-    gs_pbs_search_init(&found);
+    gs_pbs_search_t found = {0};
     ctx->states_limit = ctx->states_limit == 0 ? 20000 : ctx->states_limit;
     int status = gs_pbs_search_run(&found, ctx, &tasks, table, &options);
     *answer = status == GS_OK ? found.answer : -1;

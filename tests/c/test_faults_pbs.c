@@ -6,9 +6,8 @@
 static int search(gs_context_t *ctx, const set_t *set, const gs_batch_table_t *table,
                   const gs_pbs_search_options_t *options, int *answer)
 {
-    gs_pbs_search_t found;
+    gs_pbs_search_t found = {0};
     gs_schedule_replay_t replay = {0};
-    gs_pbs_search_init(&found);
     int status = gs_pbs_search_run(&found, ctx, &set->tasks, table, options);
     *answer = status == GS_OK ? found.answer : -1;
     if (*answer == 1) {
@@ -78,8 +77,7 @@ static void test_searches(void)
 static int draw_graph(gs_context_t *ctx, const set_t *set, const gs_pbs_graph_options_t *options,
                       int *answer)
 {
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     int status = gs_pbs_graph_search(ctx, &set->tasks, &set->table, options, &result);
     *answer = status == GS_OK ? result.schedulable : -1;
     gs_pbs_graph_result_free(&result, ctx);
@@ -123,13 +121,12 @@ static void test_graphs(void)
 static int assign(gs_context_t *ctx, const set_t *sets, int32_t tables, int32_t gpus, bool idling,
                   int *answer)
 {
-    gs_pbs_partitioned_assignment_t found;
+    gs_pbs_partitioned_assignment_t found = {0};
     /* Tables with undecided batches where there are three GPUs that wait. */
     bool open = gpus == 3 && idling;
     gs_batch_table_t table[] = {open ? sets[0].open : sets[0].table,
                                 open ? sets[1].open : sets[1].table,
                                 open ? sets[0].open : sets[0].table};
-    gs_pbs_partitioned_assignment_init(&found);
     int status =
         gs_pbs_partitioned_assignment_run(&found, ctx, &sets->tasks, table, tables, gpus, idling);
     *answer = status == GS_OK ? found.answer : -1;
@@ -169,9 +166,8 @@ static void test_assignments(void)
 static int endless(gs_context_t *ctx, const set_t *set, const gs_batch_table_t *table, bool idling,
                    int *answer)
 {
-    gs_pbs_infinite_horizon_t found;
+    gs_pbs_infinite_horizon_t found = {0};
     gs_schedule_replay_t replay = {0};
-    gs_pbs_infinite_horizon_init(&found);
     int status = gs_pbs_infinite_horizon_run(&found, ctx, &set->tasks, table, idling);
     *answer = status == GS_OK ? found.answer : -1;
     if (*answer == 1) {

@@ -4,6 +4,7 @@
 #include "analysis/partitioned/gpu_server.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/allocation/partition.h"
+#include "analysis/placed_method.h"
 #include "ways/ways.h"
 
 #include "host_sets.h"

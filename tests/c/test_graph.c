@@ -24,8 +24,7 @@ static void check_example(void)
         gs_context_init(&ctx);
         gs_pbs_graph_options_t options = options_of(variants[c]);
         options.merge = c != 1;
-        gs_pbs_graph_result_t result;
-        gs_pbs_graph_result_init(&result);
+        gs_pbs_graph_result_t result = {0};
         MU_CHECK(gs_pbs_graph_search(&ctx, &example, &example_table, &options, &result) == GS_OK);
         MU_CHECK(result.schedulable == 1 && result.reason == GS_PBS_GRAPH_COMPLETE);
         gs_schedule_replay_t replay;
@@ -61,8 +60,7 @@ static void check_failures(int variant, bool merge, bool undecided, int64_t byte
         gs_pbs_graph_options_t options = options_of(variant);
         options.merge = merge;
         options.keep = true;
-        gs_pbs_graph_result_t result;
-        gs_pbs_graph_result_init(&result);
+        gs_pbs_graph_result_t result = {0};
         status = gs_pbs_graph_search(&ctx, &example, &table, &options, &result);
         MU_CHECK(status == GS_ERR_MEMORY || status == GS_OK);
         gs_pbs_graph_result_free(&result, &ctx);
@@ -84,8 +82,7 @@ static void check_bytes(int variant, bool merge)
         gs_pbs_graph_options_t options = options_of(variant);
         options.merge = merge;
         options.keep = true;
-        gs_pbs_graph_result_t result;
-        gs_pbs_graph_result_init(&result);
+        gs_pbs_graph_result_t result = {0};
         MU_CHECK(gs_pbs_graph_search(&ctx, &example, &example_table, &options, &result) == GS_OK);
         reason = result.reason;
         MU_CHECK(reason == GS_PBS_GRAPH_BYTES || reason == GS_PBS_GRAPH_COMPLETE);
@@ -120,8 +117,7 @@ static void check_found_before_budget(int variant, bool merge)
         gs_pbs_graph_options_t options = options_of(variant);
         options.merge = merge;
         options.states_limit = states;
-        gs_pbs_graph_result_t result;
-        gs_pbs_graph_result_init(&result);
+        gs_pbs_graph_result_t result = {0};
         MU_CHECK(gs_pbs_graph_search(&ctx, &two, &slow_table, &options, &result) == GS_OK);
         MU_CHECK(found == 0 || result.schedulable == 1); /* more states: the same and more */
         reason = result.reason;
@@ -143,8 +139,7 @@ static void check_refusals(void)
     static const int64_t zero[] = {4, 0, 10}, offsets[] = {0, 1, 0}, late[] = {4, 6, 10};
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     gs_pbs_graph_options_t options = options_of(GS_PBS_GRAPH_REPAIRED);
     gs_periodic_tasks_t tasks = {3, zero, period, NULL, 0};
     MU_CHECK(gs_pbs_graph_search(&ctx, &tasks, &example_table, &options, &result) == GS_ERR_VALUE);

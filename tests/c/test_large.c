@@ -55,8 +55,7 @@ static void test_faults(bool placed, int skip, int32_t round, int answer)
 {
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
         for (fault_t fault = fault_first(kind); fault_next(&fault);) {
-            gs_pbs_large_t search;
-            gs_pbs_large_init(&search);
+            gs_pbs_large_t search = {0};
             int status = run(&fault.ctx, &search, placed, skip, round);
             bool spent = search.answer == -1 && search.spent > 0;
             MU_CHECK(status != GS_OK || spent || search.answer == answer);
@@ -71,8 +70,7 @@ static void test_budgets(void)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_pbs_large_t search;
-    gs_pbs_large_init(&search);
+    gs_pbs_large_t search = {0};
     ctx.states_limit = 3;
     MU_CHECK(run(&ctx, &search, false, 0, 0) == GS_OK);
     MU_CHECK(search.answer == -1 && search.spent == GS_SPENT_STATES);
@@ -107,9 +105,8 @@ static void test_small_problems_without_bytes(void)
             gs_context_t ctx;
             gs_context_init(&ctx);
             gs_pbs_large_function_t function;
-            gs_pbs_large_t search;
+            gs_pbs_large_t search = {0};
             gs_pbs_large_options_t options = {.skip = ALL & ~ways};
-            gs_pbs_large_init(&search);
             MU_CHECK(gs_pbs_large_function_init(&function, &ctx, &twelve, one, slowdown, 0, NULL,
                                                 NULL) == GS_OK);
             int64_t before = ctx.bytes_peak = ctx.bytes_used;

@@ -187,10 +187,9 @@ static void check_search(gs_pbs_lazy_engine_t *engine, bool tries, int64_t *dead
 {
     const gs_pbs_problem_t *p = engine->moves.problem;
     const gs_pbs_lazy_rounds_options_t options = {.skip_tries = !tries, .first_work = 16};
-    gs_schedule_t schedule;
+    gs_schedule_t schedule = {0};
     gs_pbs_lazy_view_t view;
     int answer;
-    gs_schedule_init(&schedule);
     MU_CHECK(gs_pbs_lazy_rounds(engine, &options, &schedule, &answer) == GS_OK);
     gs_schedule_free(&schedule, engine->ctx);
     bool late = is_lost(p, 0, p->arrived[0], 0);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "model/block_placement.h"
+#include "model/block_placement_internal.h"
 
 enum { MOST = 5, SETS = 1 << MOST };
 

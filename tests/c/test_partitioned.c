@@ -16,8 +16,7 @@ static void test_one_table(void)
     for (int32_t gpus = 1; gpus <= 3; gpus++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
-        gs_pbs_partitioned_assignment_t found;
-        gs_pbs_partitioned_assignment_init(&found);
+        gs_pbs_partitioned_assignment_t found = {0};
         MU_CHECK(gs_pbs_partitioned_assignment_run(&found, &ctx, &tasks, tables, 1, gpus, false) ==
                  GS_OK);
         MU_CHECK(found.answer == (gpus == 3) && found.gpus == gpus);
@@ -39,8 +38,7 @@ static void test_a_table_for_each(void)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_pbs_partitioned_assignment_t found;
-    gs_pbs_partitioned_assignment_init(&found);
+    gs_pbs_partitioned_assignment_t found = {0};
     MU_CHECK(gs_pbs_partitioned_assignment_run(&found, &ctx, &tasks, tables, 2, 2, false) == GS_OK);
     MU_CHECK(found.answer == 1);
     MU_CHECK(found.gpu[0] == 1 && found.gpu[1] == 1 && found.gpu[2] == 0);
@@ -61,8 +59,7 @@ static void test_failed_allocations(int32_t table_count, int32_t gpus, int answe
         gs_context_t ctx;
         gs_context_init(&ctx);
         ctx.fail_at = fail_at;
-        gs_pbs_partitioned_assignment_t found;
-        gs_pbs_partitioned_assignment_init(&found);
+        gs_pbs_partitioned_assignment_t found = {0};
         status = gs_pbs_partitioned_assignment_run(&found, &ctx, &tasks, tables, table_count, gpus,
                                                    false);
         MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
@@ -77,8 +74,7 @@ static void test_budgets(void)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_pbs_partitioned_assignment_t found;
-    gs_pbs_partitioned_assignment_init(&found);
+    gs_pbs_partitioned_assignment_t found = {0};
     ctx.states_limit = 1;
     MU_CHECK(gs_pbs_partitioned_assignment_run(&found, &ctx, &tasks, tables, 1, 2, false) == GS_OK);
     MU_CHECK(found.answer == -1 && found.spent == GS_SPENT_STATES);

@@ -59,8 +59,7 @@ static int searched(const set_t *set, int skip, bool idling, bool thorough, bool
     const gs_pbs_search_options_t options = {
         .skip = skip, .idling = idling, .thorough = thorough, .policy = policy, .proof = true};
     gs_schedule_replay_t replay = {0};
-    gs_pbs_search_t found;
-    gs_pbs_search_init(&found);
+    gs_pbs_search_t found = {0};
     MU_CHECK(gs_pbs_search_run(&found, &ctx, &set->tasks, &set->table, &options) == GS_OK);
     int answer = found.answer;
     if (answer == 1) {
@@ -82,8 +81,7 @@ static int drawn(const set_t *set, bool idling, bool merge)
     gs_context_init(&ctx);
     const gs_pbs_graph_options_t options = {
         .variant = GS_PBS_GRAPH_REPAIRED, .merge = merge, .idling = idling, .depth_limit = -1};
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     MU_CHECK(gs_pbs_graph_search(&ctx, &set->tasks, &set->table, &options, &result) == GS_OK);
     int answer = result.schedulable;
     gs_pbs_graph_result_free(&result, &ctx);

@@ -1,5 +1,5 @@
 /* Tests of block placement: placements reported in the papers, limits of an SM. */
-#include "model/block_placement.h"
+#include "model/block_placement_internal.h"
 
 #include "minunit.h"
 

@@ -3,6 +3,8 @@
 #include "core/rng.h"
 #include "core/simplex.h"
 #include "gpusched.h"
+#include "model/batch_table_internal.h"
+#include "model/periodic_tasks_internal.h"
 #include "pbs/prices.h"
 
 #include "minunit.h"

@@ -273,10 +273,9 @@ static void test_stops(void)
 {
     static const int64_t periods[1] = {1}, times[2] = {0, 1}, two[2] = {1, 1000000};
     const gs_batch_table_t alone = {1, times, NULL};
-    gs_schedule_t schedule;
+    gs_schedule_t schedule = {0};
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_schedule_init(&schedule);
     for (int64_t f = 0; f < 1000000; f++) {
         MU_CHECK(gs_schedule_append(&schedule, &ctx, f, f + 1, 1) == GS_OK);
     }
@@ -312,9 +311,8 @@ static int fill(gs_context_t *ctx, gs_schedule_t *schedule, int64_t frames)
 static void test_append(void)
 {
     gs_context_t ctx;
-    gs_schedule_t schedule;
+    gs_schedule_t schedule = {0};
     gs_context_init(&ctx);
-    gs_schedule_init(&schedule);
     MU_CHECK(fill(&ctx, &schedule, 1000) == GS_OK && schedule.count == 1000);
     for (int64_t f = 0; f < 1000; f++) {
         MU_CHECK(schedule.frames[f].start == 2 * f && schedule.frames[f].end == 2 * f + 1);

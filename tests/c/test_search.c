@@ -14,9 +14,8 @@ static void test_example(bool thorough)
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_pbs_search_options_t options = {.thorough = thorough, .policy = true};
-    gs_pbs_search_t search;
+    gs_pbs_search_t search = {0};
     gs_schedule_replay_t replay;
-    gs_pbs_search_init(&search);
     MU_CHECK(gs_pbs_search_run(&search, &ctx, &tasks, &table, &options) == GS_OK);
     MU_CHECK(search.answer == 1 && search.has_policy);
     MU_CHECK(search.stage == (thorough ? GS_PBS_STAGE_INTERVAL : GS_PBS_STAGE_DEPTH_FIRST));
@@ -32,9 +31,8 @@ static void test_edf_of_the_example(void)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_schedule_t schedule;
+    gs_schedule_t schedule = {0};
     gs_pbs_edf_miss_t miss;
-    gs_schedule_init(&schedule);
     /* Figure 2a. J7 and J10 are both due at 10; the smaller index goes first, so J10 misses. */
     MU_CHECK(gs_pbs_edf_simulate(&ctx, &tasks, &table, false, &schedule, &miss) == GS_OK);
     MU_CHECK(miss.task == 2 && miss.job == 0 && miss.deadline == 10);
@@ -85,14 +83,13 @@ static void test_interrupt(void)
     int polls = 2;
     ctx.poll = count_down;
     ctx.poll_arg = &polls;
-    gs_pbs_search_t search;
-    gs_pbs_search_init(&search);
+    gs_pbs_search_t search = {0};
     MU_CHECK(gs_pbs_search_run(&search, &ctx, &many, &their, &options) == GS_ERR_INTERRUPTED);
     gs_pbs_search_free(&search, &ctx);
     ctx.poll = NULL;
     /* A spent budget is an answer. */
     ctx.bytes_limit = ctx.bytes_used + 100000;
-    gs_pbs_search_init(&search);
+    search = (gs_pbs_search_t){0};
     MU_CHECK(gs_pbs_search_run(&search, &ctx, &many, &their, &options) == GS_OK);
     MU_CHECK(search.answer == -1 && search.spent == GS_SPENT_BYTES);
     gs_pbs_search_free(&search, &ctx);
@@ -109,8 +106,7 @@ static void test_failed_allocations(const gs_periodic_tasks_t *t, const gs_batch
         gs_context_t ctx;
         gs_context_init(&ctx);
         ctx.fail_at = fail_at;
-        gs_pbs_search_t search;
-        gs_pbs_search_init(&search);
+        gs_pbs_search_t search = {0};
         status = gs_pbs_search_run(&search, &ctx, t, c, options);
         MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
         gs_pbs_search_free(&search, &ctx);

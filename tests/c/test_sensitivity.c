@@ -63,21 +63,15 @@ static int assign(gs_context_t *ctx, const char *name, host_set_t *s, bool gpu, 
                   gs_analysis_priorities_answer_t *found)
 {
     gs_analysis_placed_test_t test;
-    gs_analysis_priorities_order_levels_t work = {0};
     gs_analysis_placed_options_t options = options_of(name, 0);
     gs_host_tasks_t hosts = hosts_of(s);
     gs_analysis_placed_place_t place = place_of(s);
     int status =
         gs_analysis_placed_test_init(&test, ctx, gs_ways_find(name)->placed, &options, s->n);
     if (status == GS_OK) {
-        status = gs_analysis_priorities_order_levels_init(&work, ctx, s->n);
+        status = gpu ? gs_analysis_priorities_assign_gpu(ctx, &test, &hosts, &place, found)
+                     : gs_analysis_priorities_assign(ctx, &test, &hosts, &place, most, found);
     }
-    if (status == GS_OK) {
-        status =
-            gpu ? gs_analysis_priorities_assign_gpu(&work, ctx, &test, &hosts, &place, found)
-                : gs_analysis_priorities_assign(&work, ctx, &test, &hosts, &place, most, found);
-    }
-    gs_analysis_priorities_order_levels_free(&work, ctx);
     gs_analysis_placed_test_free(&test, ctx);
     return status;
 }

@@ -1,5 +1,6 @@
 /* Allocations for STGM: a set worked by hand, each line as printed, small systems, failures. */
 #include "analysis/allocation/stgm_exhaustive.h"
+#include "analysis/partitioned/stgm.h"
 
 #include "host_sets.h"
 #include "minunit.h"

@@ -1,4 +1,5 @@
-/* Calls of every family of the core on inputs that are shared, for test_threads.c.
+/* Calls of every family of the core on inputs that are shared, for test_threads.c. Methods come
+ * from gpusched.h alone, as for any caller.
  *
  * A call works on the constants below, with a context of the caller, and writes the numbers of its
  * answer to a digest. What it needs to write to is its own.
@@ -8,16 +9,9 @@
 
 #include "gpusched.h"
 
-#include "analysis/allocation/stgm_allocate.h"
 #include "analysis/global_edf/elliott_study.h"
-#include "analysis/priorities/assign_priorities.h"
-#include "analysis/priority_streams/priority_streams.h"
-#include "analysis/breakdown.h"
 #include "io/event_scan.h"
-#include "io/rules/rules.h"
 #include "io/row_text.h"
-#include "simulate/challenge/challenge.h"
-#include "ways/ways.h"
 
 #include "dense_tables.h"
 #include "host_sets.h"
@@ -88,7 +82,6 @@ static inline bool open_shared(gs_context_t *ctx)
 {
     const gs_pbs_search_options_t options = {.policy = true};
     set_make(&shared_hosts, 4, VECTOR_A);
-    gs_pbs_search_init(&shared_search);
     return gs_pbs_search_run(&shared_search, ctx, &TASKS, &TABLE, &options) == GS_OK &&
            shared_search.has_policy;
 }
@@ -100,8 +93,7 @@ static void call_search(digest_t *digest, gs_context_t *ctx)
     for (int i = 0; i < 8; i++) {
         const gs_pbs_search_options_t options = {
             .idling = i % 2 != 0, .thorough = i / 2 % 2 != 0, .policy = true, .proof = true};
-        gs_pbs_search_t search;
-        gs_pbs_search_init(&search);
+        gs_pbs_search_t search = {0};
         if (fine(digest,
                  gs_pbs_search_run(&search, ctx, &TASKS, i < 4 ? &TABLE : &SLOW_TABLE, &options))) {
             add(digest, search.answer);
@@ -117,8 +109,7 @@ static void call_search(digest_t *digest, gs_context_t *ctx)
 static void call_graph(digest_t *digest, gs_context_t *ctx)
 {
     const gs_pbs_graph_options_t options = {.merge = true, .depth_limit = -1};
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     if (fine(digest, gs_pbs_graph_search(ctx, &TASKS, &TABLE, &options, &result))) {
         add(digest, result.schedulable);
         add(digest, result.vertices);
@@ -130,9 +121,8 @@ static void call_graph(digest_t *digest, gs_context_t *ctx)
 static void call_edf(digest_t *digest, gs_context_t *ctx)
 {
     for (int parallel = 0; parallel < 2; parallel++) {
-        gs_schedule_t schedule;
+        gs_schedule_t schedule = {0};
         gs_pbs_edf_miss_t miss;
-        gs_schedule_init(&schedule);
         if (fine(digest,
                  gs_pbs_edf_simulate(ctx, &TASKS, &TABLE, parallel != 0, &schedule, &miss))) {
             add(digest, miss.task);
@@ -187,8 +177,7 @@ static void call_replay_and_proof(digest_t *digest, gs_context_t *ctx)
 static void call_partition(digest_t *digest, gs_context_t *ctx)
 {
     for (int32_t gpus = 1; gpus <= 3; gpus++) {
-        gs_pbs_partitioned_assignment_t found;
-        gs_pbs_partitioned_assignment_init(&found);
+        gs_pbs_partitioned_assignment_t found = {0};
         if (fine(digest, gs_pbs_partitioned_assignment_run(&found, ctx, &TASKS, &SLOW_TABLE, 1,
                                                            gpus, false))) {
             add(digest, found.answer);
@@ -202,8 +191,7 @@ static void call_large(digest_t *digest, gs_context_t *ctx)
 {
     static const gs_pbs_oracle_slowdown_t slowdown = {1100000000, 1900000000};
     gs_pbs_large_function_t function;
-    gs_pbs_large_t search;
-    gs_pbs_large_init(&search);
+    gs_pbs_large_t search = {0};
     const gs_pbs_large_options_t options = {.round = 1};
     if (fine(digest, gs_pbs_large_function_init(&function, ctx, &TASKS, WCET, slowdown, 7, &DEVICE,
                                                 KERNELS)) &&

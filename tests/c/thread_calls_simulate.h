@@ -89,8 +89,7 @@ static void call_allocation(digest_t *digest, gs_context_t *ctx)
     gs_analysis_allocation_stgm_allocate_t rounds = {0};
     if (fine(digest, gs_analysis_allocation_stgm_allocate_init(&rounds, ctx, hosts.n)) &&
         fine(digest, gs_analysis_allocation_stgm_allocate(&rounds, ctx, &hosts, 2, MOST_SMS, false,
-                                                          GS_ANALYSIS_PARTITIONED_STGM_SOUND, 0,
-                                                          &placement, &answer))) {
+                                                          0, 0, &placement, &answer))) {
         add(digest, answer.schedulable);
         add_all(digest, core, hosts.n);
         add_all(digest, response, hosts.n);

@@ -145,8 +145,7 @@ static int search(fuzz_t *f, const set_t *s, const gs_pbs_search_options_t *opti
 {
     gs_context_t ctx;
     fuzz_context(f, &ctx);
-    gs_pbs_search_t found;
-    gs_pbs_search_init(&found);
+    gs_pbs_search_t found = {0};
     int status = gs_pbs_search_run(&found, &ctx, &s->tasks, &s->table, options);
     int answer = fuzz_done(&ctx, status) ? found.answer : -1;
     FUZZ_CHECK(status != GS_OK || (answer < 0) == (found.stage == GS_PBS_STAGE_NONE));
@@ -183,8 +182,7 @@ static int graph(fuzz_t *f, const set_t *s, bool idling, bool merge)
                                       .keep = fuzz_one_in(f, 2),
                                       .depth_limit = -1,
                                       .states_limit = 3000};
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     int status = gs_pbs_graph_search(&ctx, &s->tasks, &s->table, &options, &result);
     int answer = fuzz_done(&ctx, status) ? result.schedulable : -1;
     if (answer == 1) {
@@ -208,8 +206,7 @@ static void printed_graph(fuzz_t *f, const set_t *s)
                                       .keep = true,
                                       .depth_limit = fuzz_number(f, -1, 20),
                                       .states_limit = 1000};
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     fuzz_done(&ctx, gs_pbs_graph_search(&ctx, &s->tasks, &s->table, &options, &result));
     gs_pbs_graph_result_free(&result, &ctx);
     fuzz_end(&ctx);
@@ -220,8 +217,7 @@ static bool edf_succeeds(fuzz_t *f, const set_t *s, bool parallel)
 {
     gs_context_t ctx;
     fuzz_context(f, &ctx);
-    gs_schedule_t schedule;
-    gs_schedule_init(&schedule);
+    gs_schedule_t schedule = {0};
     gs_pbs_edf_miss_t miss;
     int status = gs_pbs_edf_simulate(&ctx, &s->tasks, &s->table, parallel, &schedule, &miss);
     bool succeeds = fuzz_done(&ctx, status) && miss.task < 0;
@@ -237,8 +233,7 @@ static int infinite(fuzz_t *f, const set_t *s, bool idling)
 {
     gs_context_t ctx;
     fuzz_context(f, &ctx);
-    gs_pbs_infinite_horizon_t found;
-    gs_pbs_infinite_horizon_init(&found);
+    gs_pbs_infinite_horizon_t found = {0};
     int status = gs_pbs_infinite_horizon_run(&found, &ctx, &s->tasks, &s->table, idling);
     int answer = fuzz_done(&ctx, status) ? found.answer : -1;
     if (answer == 1) {

@@ -1,6 +1,7 @@
 /* Blocks on SMs: occupancy, placement under every policy, loads within the limits, removal. */
 #include "fuzz.h"
 #include "gpusched.h"
+#include "model/block_placement_internal.h"
 
 enum { SMS = 6, BLOCKS = 64 };
 

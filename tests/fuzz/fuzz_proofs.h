@@ -4,6 +4,7 @@
 #define FUZZ_PROOFS_H
 
 #include "fuzz.h"
+#include "model/batch_table_internal.h"
 #include "pbs/proof/proof.h"
 #include "pbs/refutation.h"
 

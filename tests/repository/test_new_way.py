@@ -69,7 +69,10 @@ w.save("w.toml")
 def written(root: Path) -> None:
     """The four files of the recipe."""
     test = (root / "csrc/analysis/partitioned/fmlp_plus.c").read_text(encoding="utf-8")
-    test = test.replace('#include "analysis/partitioned/fmlp_plus.h"', '#include "ways/way.h"')
+    test = test.replace(
+        '#include "analysis/partitioned/fmlp_plus.h"',
+        '#include "analysis/placed_method.h"\n#include "ways/way.h"',
+    )
     test = test.replace("int gs_analysis_partitioned_fmlp_plus(", "static int first_come(")
     test = test.replace("const gs_method_t gs_analysis_partitioned_fmlp_plus_method",
                         "static const gs_method_t METHOD")  # fmt: skip

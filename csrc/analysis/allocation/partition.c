@@ -5,6 +5,7 @@
 
 #include "analysis/allocation/worst_fit.h"
 #include "analysis/partitioned/gpu_server.h"
+#include "analysis/placed_method.h"
 
 int gs_analysis_allocation_partition_init(gs_analysis_allocation_partition_t *self,
                                           gs_context_t *ctx, int64_t n)
@@ -48,7 +49,8 @@ static void find_shares(const gs_host_tasks_t *hosts, const gs_analysis_placed_t
     int64_t n = hosts->n;
     share[n] = 0;
     for (int64_t i = 0; i < n; i++) {
-        int64_t sms = gs_analysis_placed_test_sms(test, place, i), period = hosts->period[i];
+        int64_t sms = gs_analysis_placed_method_sms(test->method, test->options.sms, place->sm, i),
+                period = hosts->period[i];
         gs_analysis_common_sums_t sums = gs_analysis_common_sums(hosts, i, sms);
         int64_t work = sums.cpu;
         if (test->method->has_server) {

@@ -11,6 +11,7 @@
 #define GS_ANALYSIS_ALLOCATION_PARTITION_H
 
 #include "analysis/placed_test.h"
+#include "core/method.h"
 
 /* Memory for sets of at most as many tasks as it was made for. The arrays are owned. */
 typedef struct {

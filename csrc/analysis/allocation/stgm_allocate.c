@@ -6,11 +6,10 @@
 #include "analysis/allocation/stgm_state.h"
 #include "analysis/allocation/worst_fit.h"
 
-int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_allocate_t *self,
-                                              gs_context_t *ctx, int64_t n)
+typedef gs_analysis_allocation_stgm_memory_t memory_t;
+
+static int memory_init(memory_t *self, gs_context_t *ctx, int64_t n)
 {
-    memset(self, 0, sizeof *self);
-    self->n = n;
     int64_t **columns[] = {
         &self->rank,        &self->count,  &self->first, &self->gain, &self->placing_order,
         &self->members,     &self->bound,  &self->found, &self->copy, &self->group,
@@ -29,9 +28,20 @@ int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_alloca
                : ctx->status;
 }
 
-void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_allocate_t *self,
+int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_allocate_t *self,
+                                              gs_context_t *ctx, int64_t n)
+{
+    self->memory = gs_alloc(ctx, 1, sizeof *self->memory);
+    return self->memory != NULL ? memory_init(self->memory, ctx, n) : ctx->status;
+}
+
+void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_allocate_t *allocate,
                                                gs_context_t *ctx)
 {
+    memory_t *self = allocate->memory;
+    if (self == NULL) {
+        return;
+    }
     int64_t *columns[] = {
         self->rank,        self->count,  self->first, self->gain, self->placing_order,
         self->members,     self->bound,  self->found, self->copy, self->group,
@@ -44,12 +54,13 @@ void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_alloc
     gs_free(ctx, self->share);
     gs_free(ctx, self->load);
     gs_analysis_partitioned_stgm_free(&self->test, ctx);
-    memset(self, 0, sizeof *self);
+    gs_free(ctx, self);
+    allocate->memory = NULL;
 }
 
 static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int status;
     if (run->flags < 0 || run->flags > GS_ANALYSIS_ALLOCATION_ALLOCATE_ALL) {
         return gs_fail(run->ctx, GS_ERR_VALUE, "flags", -1, run->flags, "a sum of flags, 0 to 63");
@@ -78,7 +89,7 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
 /* Rounds of Algorithm 1, from line 1 on, until one places all tasks, or to the end. */
 static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     /* Placements of earlier rounds stay. */
     bool must_place = (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) != 0;
     gs_analysis_allocation_stgm_give_one_sm(run);
@@ -108,7 +119,7 @@ static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rou
 static int test_failing_core(const gs_analysis_allocation_stgm_run_t *run,
                              gs_analysis_common_answer_t *answer)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t at = 0, p = gs_analysis_allocation_worst_fit_core(self->load, run->cpus);
     while (at < self->n - 1 && run->core[self->placing_order[at]] >= 0) {
         at++;
@@ -131,7 +142,7 @@ static int test_failing_core(const gs_analysis_allocation_stgm_run_t *run,
 /* Writes the SMs assigned last. */
 static void write_sms(const gs_analysis_allocation_stgm_run_t *run, uint8_t *sm)
 {
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    const gs_analysis_allocation_stgm_memory_t *self = run->self;
     memset(sm, 0, (size_t)(self->n * run->sms));
     for (int64_t i = 0; i < self->n; i++) {
         for (int64_t k = 0; k < self->count[i] && k < run->sms; k++) {
@@ -140,12 +151,13 @@ static void write_sms(const gs_analysis_allocation_stgm_run_t *run, uint8_t *sm)
     }
 }
 
-int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t *self,
+int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t *allocate,
                                          gs_context_t *ctx, const gs_host_tasks_t *hosts,
                                          int64_t cpus, int64_t sms, bool busy, int paper, int flags,
                                          gs_analysis_allocation_stgm_placement_t *placement,
                                          gs_analysis_common_answer_t *answer)
 {
+    memory_t *self = allocate->memory;
     self->n = hosts->n;
     gs_analysis_partitioned_stgm_resize(&self->test, hosts->n);
     gs_analysis_allocation_stgm_run_t run = {

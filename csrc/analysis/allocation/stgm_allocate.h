@@ -36,16 +36,23 @@
 #ifndef GS_ANALYSIS_ALLOCATION_STGM_ALLOCATE_H
 #define GS_ANALYSIS_ALLOCATION_STGM_ALLOCATE_H
 
-#include "analysis/allocation/stgm_memory.h"
+#include "analysis/allocation/stgm_placement.h"
+#include "analysis/common/host_answer.h"
 #include "core/method.h"
+#include "model/host_tasks.h"
+
+/* Memory for sets of at most as many tasks as it was made for. */
+typedef struct {
+    struct gs_analysis_allocation_stgm_memory *memory; /* owned: stgm_state.h */
+} gs_analysis_allocation_stgm_allocate_t;
 
 int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_allocate_t *self,
                                               gs_context_t *ctx, int64_t n);
 void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_allocate_t *self,
                                                gs_context_t *ctx);
 
-/* Allocates one set of self->n tasks to cores 0..cpus-1 and sms SMs. paper:
- * GS_ANALYSIS_PARTITIONED_STGM_*, the test; flags: GS_ANALYSIS_ALLOCATION_ALLOCATE_*.
+/* Allocates one set to cores 0..cpus-1 and sms SMs. paper: number of the variant of the test
+ * (stgm.h); flags: GS_ANALYSIS_ALLOCATION_ALLOCATE_*.
  *
  * answer->schedulable is the verdict of the algorithm. If it found an allocation, the rest is the
  * whole test of it, which may fail with an unsafe flag or a test as printed. If not, placement is

@@ -102,7 +102,7 @@ static int64_t core_of(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
 /* Sums the copies of all cores and of the tasks without one, in the sound busy test. */
 static void start_copies(const gs_analysis_allocation_stgm_run_t *run)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     self->copies = 0;
     if (!run->core_contention) {
         return;
@@ -122,7 +122,7 @@ static void start_copies(const gs_analysis_allocation_stgm_run_t *run)
 /* Updates the sums, before task i is placed on core p. */
 static void record_copies(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t longest = self->test.sums[i].longest_copy;
     if (run->core_contention && core_of(run, i) < 0) {
         self->copies += gs_analysis_common_max(self->copy[p], longest) - self->copy[p] - longest;
@@ -149,7 +149,7 @@ static int search_chain(const gs_analysis_allocation_stgm_run_t *run,
 static int find_chain(const gs_analysis_allocation_stgm_run_t *run,
                       const gs_analysis_partitioned_stgm_core_t *on, int64_t i, int64_t *chain)
 {
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    const gs_analysis_allocation_stgm_memory_t *self = run->self;
     *chain = 0;
     if (self->runs == 0) {
         return GS_OK;
@@ -174,7 +174,7 @@ static int find_chain(const gs_analysis_allocation_stgm_run_t *run,
 static int set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
                              const gs_analysis_partitioned_stgm_core_t *on, int64_t p, int64_t i)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     if (self->count[i] == 0 && self->seen[p] == self->version) {
         return GS_OK; /* a task without GPU segments changes no contention */
     }
@@ -194,7 +194,7 @@ static int set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
 
 void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_run_t *run)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     memset(self->load, 0, (size_t)run->cpus * sizeof *self->load);
     for (int64_t p = 0; p < run->cpus; p++) {
         self->head[p] = -1;
@@ -215,7 +215,7 @@ static double utilization_of(const gs_analysis_allocation_stgm_run_t *run, int64
 
 void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_stgm_run_t *run)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     for (int64_t i = 0; i < self->n; i++) {
         self->share[i] = utilization_of(run, i);
     }
@@ -243,7 +243,7 @@ int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm
                                                int64_t p, int64_t i,
                                                gs_analysis_partitioned_stgm_core_t *on)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t t = self->head[p];
     *on = (gs_analysis_partitioned_stgm_core_t){
         .members = self->members, .busy = run->busy, .paper = run->paper};
@@ -265,7 +265,7 @@ int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm
 static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
                      gs_analysis_partitioned_stgm_core_t *on, bool *passes)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int status = gs_analysis_allocation_stgm_core_with_task(run, p, i, on);
     bool known = !run->busy && (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) == 0;
     *passes = true;
@@ -297,7 +297,7 @@ static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, in
 static void record_placement(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
                              const gs_analysis_partitioned_stgm_core_t *on)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     record_copies(run, p, i);
     run->core[i] = p;
     self->load[p] += self->share[i];
@@ -318,7 +318,7 @@ static void record_placement(const gs_analysis_allocation_stgm_run_t *run, int64
  * is tested. */
 static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
 {
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    const gs_analysis_allocation_stgm_memory_t *self = run->self;
     bool fixed = run->sms_by_core && self->count[i] > 0;
     walk_t walk = {.with_empty = true, .left = run->cpus};
     int64_t p = fixed ? self->group[i] : next_core(run, &walk);
@@ -350,7 +350,7 @@ static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
 int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_t *run,
                                           bool *placed)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     bool continues = (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) != 0;
     if (!continues) {
         gs_analysis_allocation_stgm_clear_cores(run);
@@ -385,7 +385,7 @@ static bool bring_forward(const gs_analysis_allocation_stgm_run_t *run)
 
 void gs_analysis_allocation_stgm_gpu_tasks_first(const gs_analysis_allocation_stgm_run_t *run)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t *others = self->members, users = 0, rest = 0;
     for (int64_t at = 0; at < self->n; at++) {
         int64_t i = self->placing_order[at];

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "analysis/allocation/stgm_search.h"
+#include "analysis/allocation/stgm_state.h"
 
 typedef gs_analysis_allocation_stgm_search_t search_t;
 typedef gs_analysis_allocation_stgm_point_t point_t;
@@ -457,11 +458,11 @@ int gs_analysis_allocation_stgm_exhaustive(gs_analysis_allocation_stgm_exhaustiv
     search_t *search = self->search;
     int64_t n = hosts->n, core[USERS] = {0};
     self->n = n;
-    gs_analysis_partitioned_stgm_resize(&self->heuristic.test, n);
+    gs_analysis_partitioned_stgm_resize(&self->heuristic.memory->test, n);
     memset(search, 0, sizeof *search);
     search->ctx = ctx;
     search->hosts = hosts;
-    search->test = &self->heuristic.test;
+    search->test = &self->heuristic.memory->test;
     search->n = n;
     search->cpus = cpus < n ? cpus : n;
     search->sms = sms;

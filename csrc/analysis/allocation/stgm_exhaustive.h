@@ -37,8 +37,8 @@ int gs_analysis_allocation_stgm_exhaustive_init(gs_analysis_allocation_stgm_exha
 void gs_analysis_allocation_stgm_exhaustive_free(gs_analysis_allocation_stgm_exhaustive_t *self,
                                                  gs_context_t *ctx);
 
-/* Searches for an allocation of one set to cores 0..cpus-1 and sms SMs; paper:
- * GS_ANALYSIS_PARTITIONED_STGM_*. If found: that placement (rounds: how often SMs were
+/* Searches for an allocation of one set to cores 0..cpus-1 and sms SMs; paper: as in
+ * gs_analysis_allocation_stgm_allocate. If found: that placement (rounds: how often SMs were
  * assigned) and the answer of the test. If none: not schedulable, no task failed, cores -1, no SMs.
  * GS_SPENT_STATES: the limit of states of ctx (parts of divisions of the tasks and of the SMs, as
  * they grow) was reached before. Errors: those of gs_analysis_allocation_stgm_allocate;

@@ -11,7 +11,7 @@
  * fraction of what jitter leaves of its deadline; -1: none. */
 static int64_t choose_by_need(const gs_analysis_allocation_stgm_run_t *run)
 {
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    const gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t best = -1;
     double most = -1;
     for (int64_t i = 0; i < self->n; i++) {
@@ -68,7 +68,7 @@ static int try_disjoint(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
 /* Divides the tasks with GPU segments among `cores` cores by worst fit. */
 static int group_users(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     for (int64_t i = 0; i < self->n; i++) {
         self->count[i] =
             run->hosts->segments[i] > 0 ? gs_analysis_common_max(1, run->sms / cores) : 0;
@@ -93,7 +93,7 @@ static int group_users(const gs_analysis_allocation_stgm_run_t *run, int64_t cor
  * load per SM. self->copy: the number of SMs of each. */
 static int divide_sms_by_core(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     const double *load = self->load;
     int64_t *width = self->copy;
     int status = GS_OK;
@@ -116,7 +116,7 @@ static int divide_sms_by_core(const gs_analysis_allocation_stgm_run_t *run, int6
  * so the graph of shared SMs stays empty. */
 static void give_by_core(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t *width = self->copy, *first = self->members, next = 0;
     for (int64_t c = 0; c < cores; c++) {
         first[c] = next;
@@ -201,7 +201,7 @@ static double cost_increase(const gs_analysis_allocation_stgm_run_t *run, const 
 /* Each task with GPU segments becomes a group with one SM. */
 static void init_groups(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     gs_analysis_allocation_stgm_give_one_sm(run);
     groups->count = 0;
     for (int64_t i = 0; i < self->n; i++) {
@@ -314,7 +314,7 @@ static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 static double set_width(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups, int64_t g,
                         int64_t width)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     double sum = 0;
     groups->kernels[g] = 0;
     for (int64_t i = 0; i < self->n; i++) {
@@ -370,7 +370,7 @@ static int divide_sms_by_group(const gs_analysis_allocation_stgm_run_t *run, gro
  * the weight of the task with the largest need. */
 static void assign_groups(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t *first = self->members, next = 0, worst = -1;
     double most = -1;
     for (int64_t g = 0; g < groups->count; g++) {
@@ -423,7 +423,7 @@ static int try_group_count(gs_analysis_allocation_stgm_run_t *run, groups_t *gro
 /* Groups of tasks with SMs of their own, for contention that does not depend on cores. */
 static int try_groups(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     groups_t groups = {.of = self->group,
                        .width = self->copy,
                        .kernels = self->bound,

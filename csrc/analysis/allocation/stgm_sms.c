@@ -26,7 +26,7 @@ enum { FEW = GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT };
 void gs_analysis_allocation_stgm_update_task(const gs_analysis_allocation_stgm_run_t *run,
                                              int64_t i)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t count = self->count[i], used = count < run->sms ? count : run->sms;
     self->test.sums[i] = gs_analysis_common_sums(run->hosts, i, used > 0 ? used : 1);
     self->test.chain.weight[i] = self->test.sums[i].most_kernel;
@@ -39,7 +39,7 @@ void gs_analysis_allocation_stgm_update_task(const gs_analysis_allocation_stgm_r
 
 int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stgm_run_t *run)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t users = 0;
     for (int64_t i = 0; i < self->n; i++) {
         self->count[i] = run->hosts->segments[i] > 0;
@@ -51,7 +51,7 @@ int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stg
 
 int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stgm_run_t *run)
 {
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    const gs_analysis_allocation_stgm_memory_t *self = run->self;
     bool past = (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_PAST_END) != 0, ended = true;
     bool least = (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN) != 0;
     int64_t best = -1;
@@ -81,7 +81,7 @@ int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stg
 /* Whether the consecutive SMs of two tasks, cyclically, intersect. */
 static bool share_sm(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_t b)
 {
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    const gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t ahead = self->first[b] - self->first[a];
     ahead += ahead < 0 ? run->sms : 0;
     return ahead < self->count[a] || run->sms - ahead < self->count[b];
@@ -108,7 +108,7 @@ static int add_edges(const gs_analysis_allocation_stgm_run_t *run, const int64_t
 static int64_t find_cuts(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
                          int64_t users, int64_t total)
 {
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    const gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t *cut = self->cut, cuts = 0, k = 0, position = 0;
     for (; k < users && position < run->sms; k++) {
         cut[cuts++] = position;
@@ -134,7 +134,7 @@ static int64_t find_cuts(const gs_analysis_allocation_stgm_run_t *run, const int
 static void find_runs(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
                       int64_t users, int64_t total)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t cuts = find_cuts(run, user, users, total), runs = cuts > 1 ? cuts : 1, at = 0;
     for (int64_t r = 0; r < runs; r++) {
         self->run_users[r] = self->run_kernels[r] = 0;
@@ -157,7 +157,7 @@ static void find_runs(const gs_analysis_allocation_stgm_run_t *run, const int64_
 static int set_kernel_blocking(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
                                int64_t users)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     gs_analysis_partitioned_request_chain_t *chain = &self->test.chain;
     int64_t runs = self->runs, *last = self->cut;
     int status = gs_poll(run->ctx, users + runs);
@@ -198,7 +198,7 @@ static int set_kernel_blocking(const gs_analysis_allocation_stgm_run_t *run, con
 static void count_covers(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
                          int64_t users)
 {
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    const gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t *cover = self->before, sms = run->sms, sum = 0;
     memset(cover, 0, (size_t)(sms + 1) * sizeof *cover);
     for (int64_t k = 0; k < users; k++) {
@@ -226,7 +226,7 @@ static void count_covers(const gs_analysis_allocation_stgm_run_t *run, const int
 static void set_run_covers(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
                            int64_t users)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     bool few = run->sms < self->n;
     for (int64_t r = 0; r < self->runs; r++) {
         self->run_cover[r] = few ? INT64_MAX : 0;
@@ -248,7 +248,7 @@ static void set_run_covers(const gs_analysis_allocation_stgm_run_t *run, const i
 
 int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t *user = self->members, users = 0, next = 0, total = 0;
     int status = gs_poll(run->ctx, self->n);
     gs_analysis_partitioned_request_chain_clear(&self->test.chain);
@@ -281,7 +281,7 @@ int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run
 
 int gs_analysis_allocation_stgm_connect_tasks(const gs_analysis_allocation_stgm_run_t *run)
 {
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_memory_t *self = run->self;
     int64_t *user = self->before, users = 0;
     if (self->test.chain.has_edges) {
         return GS_OK;

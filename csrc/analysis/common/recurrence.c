@@ -156,7 +156,8 @@ static int64_t request_of(const gs_analysis_common_recurrence_t *self)
     return sum < self->request_most ? sum : self->request_most;
 }
 
-int64_t gs_analysis_common_recurrence_value(const gs_analysis_common_recurrence_t *self)
+/* The right-hand side at the current window. */
+static int64_t value_of(const gs_analysis_common_recurrence_t *self)
 {
     int64_t sum = request_of(self);
     for (int term = 0; term < GS_ANALYSIS_COMMON_TERMS; term++) {
@@ -191,11 +192,11 @@ static int64_t skip_ahead(const gs_analysis_common_recurrence_t *self, int64_t v
 int gs_analysis_common_recurrence_solve(gs_analysis_common_recurrence_t *self, gs_context_t *ctx,
                                         int64_t start, int64_t deadline, int64_t *least)
 {
-    int64_t window = gs_analysis_common_max(start, gs_analysis_common_recurrence_value(self));
+    int64_t window = gs_analysis_common_max(start, value_of(self));
     *least = -1;
     for (int64_t step = 1; window <= deadline; step++) {
         gs_analysis_common_recurrence_advance(self, window);
-        int64_t value = gs_analysis_common_recurrence_value(self);
+        int64_t value = value_of(self);
         if (value <= window) {
             *least = window;
             return GS_OK;
@@ -210,8 +211,8 @@ int gs_analysis_common_recurrence_solve(gs_analysis_common_recurrence_t *self, g
     return GS_OK;
 }
 
-void gs_analysis_common_recurrence_terms(const gs_analysis_common_recurrence_t *self,
-                                         int64_t *terms)
+/* The terms at the current window. */
+static void write_terms(const gs_analysis_common_recurrence_t *self, int64_t *terms)
 {
     for (int term = 0; term < GS_ANALYSIS_COMMON_TERMS; term++) {
         terms[term] = gs_analysis_common_saturating_add(self->constant[term], self->varying[term]);
@@ -236,7 +237,7 @@ int gs_analysis_common_recurrence_solve_task(gs_analysis_common_recurrence_t *se
         answer->failed = answer->failed < 0 ? i : answer->failed;
         answer->schedulable = false;
     }
-    gs_analysis_common_recurrence_terms(self, terms);
+    write_terms(self, terms);
     terms[GS_ANALYSIS_COMMON_RELEASE] = jitter;
     return GS_OK;
 }

@@ -103,17 +103,10 @@ void gs_analysis_common_recurrence_limit(gs_analysis_common_demand_t *demand, in
  * GS_ANALYSIS_COMMON_LIMIT is none. */
 void gs_analysis_common_recurrence_limit_work(gs_analysis_common_demand_t *demand, int64_t total);
 
-/* The right-hand side at the current window. */
-int64_t gs_analysis_common_recurrence_value(const gs_analysis_common_recurrence_t *self);
-
 /* The least W >= start with W = f(W), or -1 when it exceeds the deadline; start is at most the
  * least solution. The window is W on return. Returns GS_OK or the status of gs_poll. */
 int gs_analysis_common_recurrence_solve(gs_analysis_common_recurrence_t *self, gs_context_t *ctx,
                                         int64_t start, int64_t deadline, int64_t *least);
-
-/* The terms at the current window. */
-void gs_analysis_common_recurrence_terms(const gs_analysis_common_recurrence_t *self,
-                                         int64_t *terms);
 
 /* Solves the recurrence of a job of task i from its release on, and writes the response time, which
  * counts from the arrival, and the terms; records a failure. */

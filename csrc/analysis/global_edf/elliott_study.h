@@ -45,7 +45,7 @@ typedef struct {
 } gs_analysis_global_edf_elliott_counts_t;
 
 /* Draws, tests and counts the sets first .. first + count - 1 of a key. Errors: those of
- * gs_generate_elliott_init and gs_generate_elliott_draw; GS_ERR_VALUE for fewer than 1 bin, more
+ * gs_generate_elliott_init and gs_generate_elliott_find; GS_ERR_VALUE for fewer than 1 bin, more
  * than 16 speed-ups, speed-ups outside 1 .. 1000000, or an unknown form. */
 int gs_analysis_global_edf_elliott_study(gs_context_t *ctx, const gs_generate_elliott_t *spec,
                                          const uint64_t key[4], uint64_t first, uint64_t count,

@@ -50,20 +50,15 @@ static int try_orders(gs_analysis_priorities_order_levels_t *self, gs_context_t 
     return status == GS_SPENT_STATES ? GS_OK : status;
 }
 
-int gs_analysis_priorities_assign(gs_analysis_priorities_order_levels_t *self, gs_context_t *ctx,
-                                  gs_analysis_placed_test_t *test, const gs_host_tasks_t *hosts,
-                                  const gs_analysis_placed_place_t *place, int64_t most,
-                                  gs_analysis_priorities_answer_t *found)
+static int assign(gs_analysis_priorities_order_levels_t *self, gs_context_t *ctx,
+                  gs_analysis_placed_test_t *test, const gs_host_tasks_t *hosts,
+                  const gs_analysis_placed_place_t *place, int64_t most,
+                  gs_analysis_priorities_answer_t *found)
 {
     bool by_core = gs_analysis_placed_method_divides(test->method), done = false;
     gs_analysis_placed_place_t at = *place;
     at.gpu_priority = NULL;
-    int status = gs_host_tasks_check(ctx, hosts);
-    if (status != GS_OK) {
-        return status;
-    }
-    self->tests = 0;
-    status = gs_analysis_priorities_order_levels_start(self, ctx, test, hosts, &at, by_core);
+    int status = gs_analysis_priorities_order_levels_start(self, ctx, test, hosts, &at, by_core);
     if (status == GS_OK) {
         status = try_levels(self, ctx, &done, found);
     }
@@ -81,11 +76,10 @@ int gs_analysis_priorities_assign(gs_analysis_priorities_order_levels_t *self, g
     return status;
 }
 
-int gs_analysis_priorities_assign_gpu(gs_analysis_priorities_order_levels_t *self,
-                                      gs_context_t *ctx, gs_analysis_placed_test_t *test,
-                                      const gs_host_tasks_t *hosts,
-                                      const gs_analysis_placed_place_t *place,
-                                      gs_analysis_priorities_answer_t *found)
+static int assign_gpu(gs_analysis_priorities_order_levels_t *self, gs_context_t *ctx,
+                      gs_analysis_placed_test_t *test, const gs_host_tasks_t *hosts,
+                      const gs_analysis_placed_place_t *place,
+                      gs_analysis_priorities_answer_t *found)
 {
     int status = gs_analysis_common_check_and_sort(ctx, hosts, false, self->order);
     if (status != GS_OK) {
@@ -99,7 +93,6 @@ int gs_analysis_priorities_assign_gpu(gs_analysis_priorities_order_levels_t *sel
     self->place = place;
     self->hosts = *hosts;
     self->hosts.priority = self->rank;
-    self->tests = 0;
     status = gs_analysis_priorities_gpu_levels(self, ctx, &found->accepted);
     found->method =
         found->accepted ? GS_ANALYSIS_PRIORITIES_AUDSLEY : GS_ANALYSIS_PRIORITIES_CPU_ORDER;
@@ -116,6 +109,41 @@ int gs_analysis_priorities_assign_gpu(gs_analysis_priorities_order_levels_t *sel
     }
     found->tests = self->tests;
     return status;
+}
+
+/* Takes the memory and finds the priorities; gpu: those of the GPU. */
+static int run(gs_context_t *ctx, gs_analysis_placed_test_t *test, const gs_host_tasks_t *hosts,
+               const gs_analysis_placed_place_t *place, bool gpu, int64_t most,
+               gs_analysis_priorities_answer_t *found)
+{
+    gs_analysis_priorities_order_levels_t levels;
+    int status = gs_host_tasks_check(ctx, hosts);
+    if (status != GS_OK) {
+        return status;
+    }
+    status = gs_analysis_priorities_order_levels_init(&levels, ctx, hosts->n);
+    if (status == GS_OK) {
+        status = gpu ? assign_gpu(&levels, ctx, test, hosts, place, found)
+                     : assign(&levels, ctx, test, hosts, place, most, found);
+    }
+    gs_analysis_priorities_order_levels_free(&levels, ctx);
+    return status;
+}
+
+int gs_analysis_priorities_assign(gs_context_t *ctx, gs_analysis_placed_test_t *test,
+                                  const gs_host_tasks_t *hosts,
+                                  const gs_analysis_placed_place_t *place, int64_t most,
+                                  gs_analysis_priorities_answer_t *found)
+{
+    return run(ctx, test, hosts, place, false, most, found);
+}
+
+int gs_analysis_priorities_assign_gpu(gs_context_t *ctx, gs_analysis_placed_test_t *test,
+                                      const gs_host_tasks_t *hosts,
+                                      const gs_analysis_placed_place_t *place,
+                                      gs_analysis_priorities_answer_t *found)
+{
+    return run(ctx, test, hosts, place, true, 0, found);
 }
 
 static const char *const OF[] = {"cpu", "gpu", NULL};

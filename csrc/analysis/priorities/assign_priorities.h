@@ -2,7 +2,7 @@
 #ifndef GS_ANALYSIS_PRIORITIES_ASSIGN_PRIORITIES_H
 #define GS_ANALYSIS_PRIORITIES_ASSIGN_PRIORITIES_H
 
-#include "analysis/priorities/order_levels.h"
+#include "analysis/placed_test.h"
 #include "core/method.h"
 
 /* Methods by which priorities are found. */
@@ -25,16 +25,15 @@ typedef struct {
 /* CPU priorities; GPU priorities follow them. Audsley's algorithm where it is proven
  * (order_levels.h); then the order of the deadlines; then a search over all orders (order_search.h)
  * of at most `most` tests. Where nothing is found the priorities are those of the deadlines.
- * hosts->priority and
- * place->gpu_priority are not read. Errors: those of the test. */
-int gs_analysis_priorities_assign(gs_analysis_priorities_order_levels_t *self, gs_context_t *ctx,
-                                  gs_analysis_placed_test_t *test, const gs_host_tasks_t *hosts,
+ * hosts->priority and place->gpu_priority are not read. Errors: those of the test, GS_ERR_MEMORY.
+ */
+int gs_analysis_priorities_assign(gs_context_t *ctx, gs_analysis_placed_test_t *test,
+                                  const gs_host_tasks_t *hosts,
                                   const gs_analysis_placed_place_t *place, int64_t most,
                                   gs_analysis_priorities_answer_t *found);
 
 /* GPU priorities of gcaps, without `stall`, with the CPU priorities of the set (gpu_levels.h). */
-int gs_analysis_priorities_assign_gpu(gs_analysis_priorities_order_levels_t *self,
-                                      gs_context_t *ctx, gs_analysis_placed_test_t *test,
+int gs_analysis_priorities_assign_gpu(gs_context_t *ctx, gs_analysis_placed_test_t *test,
                                       const gs_host_tasks_t *hosts,
                                       const gs_analysis_placed_place_t *place,
                                       gs_analysis_priorities_answer_t *found);

@@ -109,8 +109,8 @@ static int solve_stgm(gs_analysis_priorities_order_levels_t *self, gs_context_t 
         }
     }
     gs_analysis_common_answer_start(&self->answer, self->hosts.n);
-    gs_analysis_partitioned_stgm_recurrence(&self->test->stgm, &self->hosts, &core, at, NULL,
-                                            &recurrence);
+    gs_analysis_partitioned_stgm_recurrence(&self->test->memory->stgm, &self->hosts, &core, at,
+                                            NULL, &recurrence);
     self->tests++;
     return gs_analysis_common_recurrence_solve_task(&recurrence, ctx, 0, &self->hosts, i,
                                                     &self->answer);

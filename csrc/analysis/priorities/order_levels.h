@@ -22,6 +22,7 @@
 #ifndef GS_ANALYSIS_PRIORITIES_ORDER_LEVELS_H
 #define GS_ANALYSIS_PRIORITIES_ORDER_LEVELS_H
 
+#include "analysis/placed_method.h"
 #include "analysis/placed_test.h"
 
 /* A set whose priorities are looked for. The arrays are owned, but for those of the set. */

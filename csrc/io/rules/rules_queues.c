@@ -24,8 +24,10 @@ static int32_t count_until(const gs_io_rules_state_t *self, const gs_io_rules_pa
     return low - part->kernels_from;
 }
 
-bool gs_io_rules_may_be_full(const gs_io_rules_state_t *self, const gs_io_rules_part_t *part,
-                             int32_t kernel, int64_t start)
+/* Whether so many other kernels of a context may run when a block starts that a kernel, which
+ * starts its last block later, has to wait. */
+static bool may_be_full(const gs_io_rules_state_t *self, const gs_io_rules_part_t *part,
+                        int32_t kernel, int64_t start)
 {
     if (self->by_first == NULL) {
         return false;
@@ -207,7 +209,7 @@ static int check_priorities(gs_io_rules_state_t *self, gs_context_t *ctx,
         int32_t other = latest_above(self, latest, self->kernel[item->kernel].priority);
         if (other >= 0 && !told[item->kernel] &&
             self->kernel[other].dispatched - tolerance > item->start &&
-            !gs_io_rules_may_be_full(self, part, other, item->start)) {
+            !may_be_full(self, part, other, item->start)) {
             told[item->kernel] = true;
             status =
                 gs_io_rules_add(self->findings, ctx, finding_at(item, GS_IO_RULES_PRIORITY, other));

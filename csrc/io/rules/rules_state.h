@@ -64,11 +64,6 @@ int gs_io_rules_state_init(gs_io_rules_state_t *self, gs_context_t *ctx, const g
                            gs_io_rules_findings_t *findings);
 void gs_io_rules_state_free(gs_io_rules_state_t *self, gs_context_t *ctx);
 
-/* Whether so many other kernels of a context may run when a block starts that a kernel, which
- * starts its last block later, has to wait. */
-bool gs_io_rules_may_be_full(const gs_io_rules_state_t *self, const gs_io_rules_part_t *part,
-                             int32_t kernel, int64_t start);
-
 /* The rules, in files of their own. */
 int gs_io_rules_grids(gs_io_rules_state_t *self, gs_context_t *ctx);
 int gs_io_rules_streams(gs_io_rules_state_t *self, gs_context_t *ctx);

@@ -1,6 +1,7 @@
 /* Search of the scheduling graph: choice of the exploration, budgets and undecided batches. */
 #include "pbs/graph/graph.h"
 
+#include "model/batch_table_internal.h"
 #include "pbs/graph/graph_engine.h"
 
 static int explore(gs_pbs_graph_engine_t *self)
@@ -65,8 +66,7 @@ static int explore_optimistic(const gs_pbs_graph_engine_t *first, const gs_batch
     gs_pbs_graph_options_t options = *first->options;
     options.first_only = true;
     options.keep = false;
-    gs_pbs_graph_result_t result;
-    gs_pbs_graph_result_init(&result);
+    gs_pbs_graph_result_t result = {0};
     gs_pbs_graph_engine_t self = {
         .ctx = ctx,
         .jobs = first->jobs,

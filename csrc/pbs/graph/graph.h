@@ -25,7 +25,7 @@
 /* Searches for a schedule of one task set. A spent budget (options, ctx->bytes_limit, the poll) is
  * an answer, in result->schedulable and reason, with the counts up to then. Undecided batches of
  * the table count as ineligible; where that makes the set infeasible the search is repeated with
- * them eligible, and only when that fails too the answer is 0. result must be initialised; free it
+ * them eligible, and only when that fails too the answer is 0. result must be all zero; free it
  * in every case. Errors: those of gs_periodic_tasks_check, gs_periodic_tasks_hyperperiod,
  * gs_batch_table_check; GS_ERR_VALUE for an option out of range and for idling, offsets or D > T
  * with the variants as printed; GS_ERR_MEMORY; GS_ERR_INTERRUPTED. */

@@ -2,6 +2,7 @@
 #include "pbs/graph/graph_engine.h"
 
 #include "core/vector.h"
+#include "model/periodic_tasks_internal.h"
 #include "pbs/graph/graph_result.h"
 
 #include <string.h>
@@ -135,12 +136,6 @@ int64_t gs_pbs_graph_jobs_latest(const gs_pbs_graph_jobs_t *self, const int64_t 
     return latest;
 }
 
-void gs_pbs_graph_result_init(gs_pbs_graph_result_t *self)
-{
-    memset(self, 0, sizeof *self);
-    gs_schedule_init(&self->schedule);
-}
-
 static void free_graph(gs_pbs_graph_t *graph, gs_context_t *ctx)
 {
     gs_free(ctx, graph->executed);
@@ -157,5 +152,5 @@ void gs_pbs_graph_result_free(gs_pbs_graph_result_t *self, gs_context_t *ctx)
     gs_schedule_free(&self->schedule, ctx);
     gs_free(ctx, self->per_depth);
     free_graph(&self->graph, ctx);
-    gs_pbs_graph_result_init(self);
+    memset(self, 0, sizeof *self);
 }

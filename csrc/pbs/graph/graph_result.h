@@ -99,7 +99,6 @@ typedef struct {
     gs_pbs_graph_t graph;
 } gs_pbs_graph_result_t;
 
-void gs_pbs_graph_result_init(gs_pbs_graph_result_t *self);
 void gs_pbs_graph_result_free(gs_pbs_graph_result_t *self, gs_context_t *ctx);
 
 #endif

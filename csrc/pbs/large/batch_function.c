@@ -4,6 +4,8 @@
 #include "core/hash_index.h"
 #include "core/int128.h"
 #include "core/rng.h"
+#include "model/block_placement_internal.h"
+#include "model/periodic_tasks_internal.h"
 #include "pbs/oracle/oracle.h"
 #include "pbs/subset.h"
 
@@ -355,7 +357,9 @@ int gs_pbs_large_function_order(gs_pbs_large_function_t *self, gs_context_t *ctx
     return status;
 }
 
-int64_t gs_pbs_large_function_least(const gs_pbs_large_function_t *self, uint64_t tasks)
+/* At most the time of any eligible batch that contains these tasks; 0: no such batch is
+ * eligible. */
+static int64_t least_time(const gs_pbs_large_function_t *self, uint64_t tasks)
 {
     if ((tasks & (tasks - 1)) == 0) {
         return tasks == 0 ? 0 : self->wcet[__builtin_ctzll(tasks)];
@@ -402,7 +406,7 @@ int gs_pbs_large_function_least_table(const gs_pbs_large_function_t *self, gs_co
     int status = GS_OK;
     uint32_t sets = UINT32_C(1) << __builtin_popcountll(tasks);
     for (uint32_t q = 0; q < sets && status == GS_OK; q++) {
-        completion[q] = gs_pbs_large_function_least(self, gs_pbs_subset_members(tasks, q));
+        completion[q] = least_time(self, gs_pbs_subset_members(tasks, q));
         status = gs_poll(ctx, 2 * self->n);
     }
     return status;

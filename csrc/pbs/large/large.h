@@ -98,19 +98,6 @@ void gs_pbs_large_function_free(gs_pbs_large_function_t *self, gs_context_t *ctx
 int gs_pbs_large_function_time(gs_pbs_large_function_t *self, gs_context_t *ctx, uint64_t batch,
                                int64_t *time);
 
-/* The tasks of an eligible batch in an order of submission that makes it eligible, as many as there
- * are; other batches: by increasing index. */
-int gs_pbs_large_function_order(gs_pbs_large_function_t *self, gs_context_t *ctx, uint64_t batch,
-                                int8_t *order);
-
-/* Tables of some of the tasks, at most GS_PERIODIC_TASKS_MAX, renumbered: of the function itself
- * (completion, undecided: 2^q entries as in gs_batch_table_t; order: 2^q rows of q entries, an
- * order of submission of each eligible batch, padded with -1), and of the least times. */
-int gs_pbs_large_function_table(gs_pbs_large_function_t *self, gs_context_t *ctx, uint64_t tasks,
-                                int64_t *completion, int64_t *undecided, int8_t *order);
-int gs_pbs_large_function_least_table(const gs_pbs_large_function_t *self, gs_context_t *ctx,
-                                      uint64_t tasks, int64_t *completion);
-
 /* A frame of a schedule, as gs_schedule_frame_t with more tasks. */
 typedef struct {
     int64_t start;
@@ -153,12 +140,12 @@ typedef struct {
     double load;                      /* by prices: the jobs' worth per tick; 0: not computed */
 } gs_pbs_large_t;
 
-void gs_pbs_large_init(gs_pbs_large_t *self);
 void gs_pbs_large_free(gs_pbs_large_t *self, gs_context_t *ctx);
 
-/* Runs one round. A spent budget is an answer (-1), not an error. tasks must have as many tasks as
- * the function. Errors: those of gs_periodic_tasks_check and, unless prices prove an overload, of
- * gs_periodic_tasks_hyperperiod; GS_ERR_MEMORY, GS_ERR_INTERRUPTED. */
+/* Runs one round. self is all zero before the first. A spent budget is an answer (-1), not an
+ * error. tasks must have as many tasks as the function. Errors: those of gs_periodic_tasks_check
+ * and, unless prices prove an overload, of gs_periodic_tasks_hyperperiod; GS_ERR_MEMORY,
+ * GS_ERR_INTERRUPTED. */
 int gs_pbs_large_round(gs_pbs_large_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                        gs_pbs_large_function_t *function, const gs_pbs_large_options_t *options);
 

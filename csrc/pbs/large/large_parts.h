@@ -18,13 +18,22 @@ void gs_pbs_large_placement_free(gs_pbs_large_placement_t *self, gs_context_t *c
 int gs_pbs_large_placement_decide(gs_pbs_large_placement_t *self, gs_context_t *ctx, uint64_t batch,
                                   int *verdict);
 
+/* The tasks of an eligible batch in an order of submission that makes it eligible, as many as there
+ * are; other batches: by increasing index. */
+int gs_pbs_large_function_order(gs_pbs_large_function_t *self, gs_context_t *ctx, uint64_t batch,
+                                int8_t *order);
+
+/* Tables of some of the tasks, at most GS_PERIODIC_TASKS_MAX, renumbered: of the function itself
+ * (completion, undecided: 2^q entries as in gs_batch_table_t; order: 2^q rows of q entries, an
+ * order of submission of each eligible batch, padded with -1), and of the least times. */
+int gs_pbs_large_function_table(gs_pbs_large_function_t *self, gs_context_t *ctx, uint64_t tasks,
+                                int64_t *completion, int64_t *undecided, int8_t *order);
+int gs_pbs_large_function_least_table(const gs_pbs_large_function_t *self, gs_context_t *ctx,
+                                      uint64_t tasks, int64_t *completion);
+
 /* As gs_pbs_large_function_time, with what is not known to be eligible taken as not eligible. */
 int gs_pbs_large_function_known(gs_pbs_large_function_t *self, gs_context_t *ctx, uint64_t batch,
                                 int64_t *time);
-
-/* At most the time of any eligible batch that contains these tasks; 0: no such batch is
- * eligible. */
-int64_t gs_pbs_large_function_least(const gs_pbs_large_function_t *self, uint64_t tasks);
 
 /* Schedules that grow frame by frame. Errors: GS_ERR_MEMORY. */
 int gs_pbs_large_schedule_append(gs_pbs_large_schedule_t *self, gs_context_t *ctx, int64_t start,

@@ -1,6 +1,7 @@
 /* Rounds of prices, dispatch rules, groups and cores. */
 #include "pbs/large/large_parts.h"
 
+#include "model/periodic_tasks_internal.h"
 #include "pbs/search.h"
 
 enum {
@@ -10,12 +11,6 @@ enum {
     MOST_DOUBLINGS = 10,
     RANKS = 2 * GS_PBS_LARGE_DISPATCH_RANKS /* by wcet, and by prices */
 };
-
-void gs_pbs_large_init(gs_pbs_large_t *self)
-{
-    *self = (gs_pbs_large_t){.answer = -1};
-    gs_pbs_refutation_init(&self->proof);
-}
 
 void gs_pbs_large_free(gs_pbs_large_t *self, gs_context_t *ctx)
 {
@@ -225,6 +220,7 @@ int gs_pbs_large_round(gs_pbs_large_t *self, gs_context_t *ctx, const gs_periodi
     static const uint64_t key[4] = {0};
     round_t round = {
         .result = self, .ctx = ctx, .tasks = tasks, .function = function, .options = options};
+    self->answer = -1;
     gs_rng_init(&round.rng, key, (uint64_t)options->round, 0);
     int status = run(&round);
     if (status > 0) {

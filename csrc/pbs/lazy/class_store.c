@@ -2,6 +2,7 @@
 #include "pbs/lazy/lazy.h"
 
 #include "core/vector.h"
+#include "pbs/feasible_internal.h"
 
 #include <string.h>
 

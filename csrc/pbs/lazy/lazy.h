@@ -136,10 +136,6 @@ typedef struct {
     bool alive;    /* a successor is known to be alive with inserted idle time (batch[0]) */
 } gs_pbs_lazy_list_t;
 
-int gs_pbs_lazy_moves_init(gs_pbs_lazy_moves_t *self, gs_context_t *ctx,
-                           gs_pbs_lazy_store_t *store);
-void gs_pbs_lazy_moves_free(gs_pbs_lazy_moves_t *self, gs_context_t *ctx);
-
 void gs_pbs_lazy_moves_class(const gs_pbs_lazy_moves_t *self, int64_t k, int64_t class_index,
                              gs_pbs_lazy_class_t *facts);
 

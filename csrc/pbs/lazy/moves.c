@@ -11,7 +11,7 @@ static uint32_t part_mask(int32_t bits)
     return (uint32_t)((UINT64_C(1) << bits) - 1);
 }
 
-int gs_pbs_lazy_moves_init(gs_pbs_lazy_moves_t *self, gs_context_t *ctx, gs_pbs_lazy_store_t *store)
+static int moves_init(gs_pbs_lazy_moves_t *self, gs_context_t *ctx, gs_pbs_lazy_store_t *store)
 {
     const gs_pbs_problem_t *p = store->problem;
     *self = (gs_pbs_lazy_moves_t){.store = store, .problem = p, .low = (p->n + 1) / 2};
@@ -48,7 +48,7 @@ int gs_pbs_lazy_moves_init(gs_pbs_lazy_moves_t *self, gs_context_t *ctx, gs_pbs_
     return GS_OK;
 }
 
-void gs_pbs_lazy_moves_free(gs_pbs_lazy_moves_t *self, gs_context_t *ctx)
+static void moves_free(gs_pbs_lazy_moves_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->serial);
     gs_free(ctx, self->step);
@@ -254,12 +254,12 @@ int gs_pbs_lazy_engine_init(gs_pbs_lazy_engine_t *self, gs_context_t *ctx,
 {
     *self = (gs_pbs_lazy_engine_t){.ctx = ctx, .work_limit = INT64_MAX};
     gs_pbs_lazy_store_init(&self->store, problem, windows, bound, outer);
-    return gs_pbs_lazy_moves_init(&self->moves, ctx, &self->store);
+    return moves_init(&self->moves, ctx, &self->store);
 }
 
 void gs_pbs_lazy_engine_free(gs_pbs_lazy_engine_t *self)
 {
-    gs_pbs_lazy_moves_free(&self->moves, self->ctx);
+    moves_free(&self->moves, self->ctx);
     gs_pbs_lazy_store_free(&self->store, self->ctx);
     gs_free(self->ctx, self->idle_path.states);
     gs_free(self->ctx, self->path.states);

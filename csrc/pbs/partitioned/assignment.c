@@ -2,6 +2,7 @@
 #include "pbs/partitioned/gpu_tree.h"
 
 #include "core/vector.h"
+#include "pbs/prices.h"
 #include "pbs/reductions.h"
 
 #include <string.h>
@@ -16,15 +17,6 @@ typedef struct {
     gs_pbs_partitioned_gpu_tree_t tree;
 } question_t;
 
-void gs_pbs_partitioned_assignment_init(gs_pbs_partitioned_assignment_t *self)
-{
-    memset(self, 0, sizeof *self);
-    self->answer = -1;
-    for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPUS; g++) {
-        gs_schedule_init(&self->schedule[g]);
-    }
-}
-
 void gs_pbs_partitioned_assignment_free(gs_pbs_partitioned_assignment_t *self, gs_context_t *ctx)
 {
     for (int32_t g = 0; g < GS_PBS_PARTITIONED_GPUS; g++) {
@@ -34,7 +26,7 @@ void gs_pbs_partitioned_assignment_free(gs_pbs_partitioned_assignment_t *self, g
         gs_pbs_refutation_free(&self->reasons[i].proof, ctx);
     }
     gs_free(ctx, self->reasons);
-    gs_pbs_partitioned_assignment_init(self);
+    memset(self, 0, sizeof *self);
 }
 
 /* Adds a reason once. */
@@ -58,7 +50,7 @@ static int blame(void *arg, uint32_t tasks, int32_t gpu, bool extends)
     last->tasks = tasks;
     last->gpu = gpu;
     last->extends = extends;
-    gs_pbs_refutation_init(&last->proof);
+    last->proof = (gs_pbs_refutation_t){0};
     return gs_poll(question->ctx, self->reason_count);
 }
 
@@ -142,7 +134,7 @@ static int make_schedules(question_t *question)
         status = gs_pbs_partitioned_subsets_search(gs_pbs_partitioned_gpu_tree_subsets(tree, g),
                                                    question->ctx, tree->mask[g], false, &search);
         self->schedule[g] = search.schedule;
-        gs_schedule_init(&search.schedule);
+        search.schedule = (gs_schedule_t){0};
         status = status == GS_OK && search.answer != 1 ? search.spent : status;
         gs_pbs_search_free(&search, question->ctx);
     }
@@ -166,7 +158,7 @@ static int prove(question_t *question, gs_pbs_partitioned_assignment_reason_t *r
         gs_pbs_search_t search;
         status = gs_pbs_partitioned_subsets_search(subsets, ctx, reason->tasks, true, &search);
         reason->proof = search.proof;
-        gs_pbs_refutation_init(&search.proof);
+        search.proof = (gs_pbs_refutation_t){0};
         gs_pbs_search_free(&search, ctx);
     }
     ctx->states = states;
@@ -243,6 +235,7 @@ int gs_pbs_partitioned_assignment_run(gs_pbs_partitioned_assignment_t *self, gs_
                                       const gs_batch_table_t *tables, int32_t table_count,
                                       int32_t gpus, bool idling)
 {
+    self->answer = -1;
     if (gpus < 1 || gpus > GS_PBS_PARTITIONED_GPUS) {
         return gs_fail(ctx, GS_ERR_VALUE, "gpus", -1, gpus, "a number of GPUs from 1 to 64");
     }

@@ -41,12 +41,12 @@ typedef struct {
     int64_t reason_capacity;
 } gs_pbs_partitioned_assignment_t;
 
-void gs_pbs_partitioned_assignment_init(gs_pbs_partitioned_assignment_t *self);
 void gs_pbs_partitioned_assignment_free(gs_pbs_partitioned_assignment_t *self, gs_context_t *ctx);
 
-/* Decides one task set. tables: one for all GPUs, or one for each. A spent budget is an answer
- * (-1), not an error. Errors: those of gs_pbs_problem_init; GS_ERR_VALUE for gpus outside
- * 1..GS_PBS_PARTITIONED_GPUS; GS_ERR_MEMORY, GS_ERR_INTERRUPTED. */
+/* Decides one task set. self is all zero before. tables: one for all GPUs, or one for each. A spent
+ * budget is an answer (-1), not an error. Errors: those of gs_pbs_problem_check and
+ * gs_pbs_problem_init; GS_ERR_VALUE for gpus outside 1..GS_PBS_PARTITIONED_GPUS; GS_ERR_MEMORY,
+ * GS_ERR_INTERRUPTED. */
 int gs_pbs_partitioned_assignment_run(gs_pbs_partitioned_assignment_t *self, gs_context_t *ctx,
                                       const gs_periodic_tasks_t *tasks,
                                       const gs_batch_table_t *tables, int32_t table_count,

@@ -2,6 +2,8 @@
 #include "pbs/partitioned/subsets.h"
 
 #include "core/vector.h"
+#include "model/batch_table_internal.h"
+#include "model/periodic_tasks_internal.h"
 #include "pbs/reductions.h"
 #include "pbs/subset.h"
 
@@ -156,7 +158,7 @@ static int64_t *times_of(gs_context_t *ctx, const int64_t *times, uint32_t mask)
 int gs_pbs_partitioned_subsets_search(const gs_pbs_partitioned_subsets_t *self, gs_context_t *ctx,
                                       uint32_t mask, bool proof, gs_pbs_search_t *search)
 {
-    gs_pbs_search_init(search);
+    *search = (gs_pbs_search_t){.answer = -1};
     gs_pbs_subset_t part;
     gs_pbs_subset_of(&part, self->tasks, mask);
     bool open = self->table.undecided != NULL;

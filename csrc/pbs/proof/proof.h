@@ -127,7 +127,9 @@ typedef struct {
 } gs_pbs_proof_question_t;
 
 /* Any numbers in the arrays of a proof give a verdict or an error. The time is polled. Errors:
- * those of gs_pbs_proof_jobs_init and gs_pbs_proof_states_check, GS_ERR_MEMORY, budgets. */
+ * those of gs_pbs_proof_jobs_init; GS_ERR_VALUE for
+ * span_begin that is not in order; GS_ERR_OVERFLOW for a hyperperiod of GS_NEVER / 2 or more;
+ * GS_ERR_MEMORY, budgets. */
 int gs_pbs_proof_check(gs_pbs_proof_verdict_t *verdict, gs_context_t *ctx,
                        const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
                        const gs_pbs_proof_t *proof, const gs_pbs_proof_question_t *question);

@@ -2,7 +2,45 @@
  * kind. */
 #include "pbs/proof/proof_parts.h"
 
+#include "core/hash_index.h"
 #include "core/int128.h"
+
+/* Claims of a proof by dead states: its entries and windows, read once, and what they say.
+ *
+ * A claim is an entry's statement about the instants after its latest start, or one of its spans
+ * (proof.h). Claims that are used are queued, to be checked in turn.
+ */
+
+/* A class, as the search of the check reaches it: jobs done instead of jobs pending, which do not
+ * change from one interval to the next. */
+typedef struct {
+    const int64_t *done; /* per task, before the batch */
+    uint32_t batch;
+    uint64_t hash; /* of done, with the batch */
+} left_t;
+
+typedef struct {
+    gs_context_t *ctx;
+    gs_pbs_proof_verdict_t *verdict;
+    const gs_pbs_proof_jobs_t *jobs;
+    const gs_pbs_proof_states_t *states;
+    int64_t *done;          /* (entries, n): jobs done */
+    int64_t *stop;          /* entries: end of the interval */
+    uint64_t *hash;         /* entries: of the jobs done */
+    gs_hash_index_t index;  /* entries by interval and jobs done */
+    int64_t *entry_of_span; /* spans */
+    bool *used;             /* entries + spans */
+    int64_t *queue;         /* entries + spans: the numbers of claims; spans after entries */
+    int64_t queued;
+    int64_t *must, *may; /* (windows, n): jobs due by the end, jobs released before it */
+    int64_t likely;      /* the window that decided last */
+    uint64_t weight[GS_PBS_PROOF_TASKS_MAX]; /* of a job in the hash */
+} claims_t;
+
+static void fail(claims_t *self, int fault, int64_t row, uint32_t batch, int64_t instant)
+{
+    *self->verdict = (gs_pbs_proof_verdict_t){fault, row, batch, instant};
+}
 
 static uint64_t key(uint64_t hash, int64_t start)
 {
@@ -10,8 +48,7 @@ static uint64_t key(uint64_t hash, int64_t start)
 }
 
 /* The entry of a class, -1 without one. */
-static int64_t find(const gs_pbs_proof_claims_t *self, int64_t start,
-                    const gs_pbs_proof_left_t *left)
+static int64_t find(const claims_t *self, int64_t start, const left_t *left)
 {
     int64_t cursor = 0, e, n = self->jobs->n;
     while ((e = gs_hash_index_next(&self->index, key(left->hash, start), &cursor)) >= 0) {
@@ -27,14 +64,14 @@ static int64_t find(const gs_pbs_proof_claims_t *self, int64_t start,
     return e;
 }
 
-static int read_spans(gs_pbs_proof_claims_t *self, int64_t e)
+static int read_spans(claims_t *self, int64_t e)
 {
     const gs_pbs_proof_states_t *s = self->states;
     int64_t before = s->start[e] - 1;
     for (int64_t i = s->span_begin[e]; i < s->span_begin[e + 1]; i++) {
         if (s->span_first[i] <= before || s->span_last[i] < s->span_first[i] ||
             s->span_last[i] >= self->stop[e]) {
-            gs_pbs_proof_claims_fail(self, GS_PBS_PROOF_SPAN, e, 0, s->span_first[i]);
+            fail(self, GS_PBS_PROOF_SPAN, e, 0, s->span_first[i]);
             return GS_OK;
         }
         before = s->span_last[i];
@@ -43,13 +80,13 @@ static int read_spans(gs_pbs_proof_claims_t *self, int64_t e)
     return gs_poll(self->ctx, s->span_begin[e + 1] - s->span_begin[e]);
 }
 
-static int read_entry(gs_pbs_proof_claims_t *self, int64_t e)
+static int read_entry(claims_t *self, int64_t e)
 {
     const gs_pbs_proof_states_t *s = self->states;
     int64_t n = self->jobs->n, start = s->start[e];
     int64_t *done = self->done + e * n;
     if (start < 0 || gs_pbs_proof_jobs_interval(self->jobs, start).start != start) {
-        gs_pbs_proof_claims_fail(self, GS_PBS_PROOF_CLASS, e, 0, start);
+        fail(self, GS_PBS_PROOF_CLASS, e, 0, start);
         return GS_OK;
     }
     self->stop[e] = gs_pbs_proof_jobs_interval(self->jobs, start).stop;
@@ -58,22 +95,22 @@ static int read_entry(gs_pbs_proof_claims_t *self, int64_t e)
         int64_t pending = s->pending[e * n + i];
         int64_t released = gs_pbs_proof_jobs_released(self->jobs, i, start);
         if (pending < 0 || pending > released) {
-            gs_pbs_proof_claims_fail(self, GS_PBS_PROOF_CLASS, e, 0, start);
+            fail(self, GS_PBS_PROOF_CLASS, e, 0, start);
             return GS_OK;
         }
         done[i] = released - pending;
         self->hash[e] += (uint64_t)done[i] * self->weight[i];
     }
-    gs_pbs_proof_left_t left = {done, 0, self->hash[e]};
+    left_t left = {done, 0, self->hash[e]};
     if (find(self, start, &left) >= 0) {
-        gs_pbs_proof_claims_fail(self, GS_PBS_PROOF_TWICE, e, 0, start);
+        fail(self, GS_PBS_PROOF_TWICE, e, 0, start);
         return GS_OK;
     }
     int status = gs_hash_index_add(&self->index, self->ctx, key(self->hash[e], start), e);
     return status == GS_OK ? read_spans(self, e) : status;
 }
 
-static int read_windows(gs_pbs_proof_claims_t *self)
+static int read_windows(claims_t *self)
 {
     const gs_pbs_proof_states_t *s = self->states;
     int64_t n = self->jobs->n;
@@ -100,8 +137,7 @@ static int64_t rest_of(int64_t jobs, int64_t done)
 
 /* Whether the jobs left, of those that count in a window, are worth more than the time to its
  * end. */
-static bool window_is_short(const gs_pbs_proof_claims_t *self, int64_t w, int64_t t,
-                            const gs_pbs_proof_left_t *left)
+static bool window_is_short(const claims_t *self, int64_t w, int64_t t, const left_t *left)
 {
     int64_t n = self->jobs->n, window = self->states->window[w];
     const int64_t *price = self->states->prices + w * n;
@@ -116,8 +152,7 @@ static bool window_is_short(const gs_pbs_proof_claims_t *self, int64_t w, int64_
     return some && worth > (gs_int128_t)self->states->scale[w] * (window - t);
 }
 
-static bool dead_by_windows(gs_pbs_proof_claims_t *self, int64_t start, int64_t t,
-                            const gs_pbs_proof_left_t *left)
+static bool dead_by_windows(claims_t *self, int64_t start, int64_t t, const left_t *left)
 {
     for (int64_t tried = 0; tried < self->states->windows; tried++) {
         int64_t w = self->likely;
@@ -129,7 +164,7 @@ static bool dead_by_windows(gs_pbs_proof_claims_t *self, int64_t start, int64_t 
     return false;
 }
 
-static void use(gs_pbs_proof_claims_t *self, int64_t claim)
+static void use(claims_t *self, int64_t claim)
 {
     if (!self->used[claim]) {
         self->used[claim] = true;
@@ -152,8 +187,10 @@ static int64_t span_at(const gs_pbs_proof_states_t *s, int64_t e, int64_t t)
     return low < s->span_begin[e + 1] && s->span_first[low] <= t ? low : -1;
 }
 
-bool gs_pbs_proof_claims_dead(gs_pbs_proof_claims_t *self, int64_t start, int64_t first,
-                              int64_t last, const gs_pbs_proof_left_t *left, bool latest_only)
+/* Whether the instants first..last of one interval are claimed to be dead; latest_only: by windows
+ * and latest starts. */
+static bool claims_dead(claims_t *self, int64_t start, int64_t first, int64_t last,
+                        const left_t *left, bool latest_only)
 {
     const gs_pbs_proof_states_t *s = self->states;
     int64_t e = find(self, start, left);
@@ -185,7 +222,7 @@ static int check_offsets(gs_context_t *ctx, const gs_pbs_proof_states_t *s)
     return GS_OK;
 }
 
-static int allocate(gs_pbs_proof_claims_t *self)
+static int allocate(claims_t *self)
 {
     const gs_pbs_proof_states_t *s = self->states;
     gs_context_t *ctx = self->ctx;
@@ -208,7 +245,7 @@ static int allocate(gs_pbs_proof_claims_t *self)
     return full ? ctx->status : GS_OK;
 }
 
-void gs_pbs_proof_claims_free(gs_pbs_proof_claims_t *self)
+static void claims_free(claims_t *self)
 {
     gs_hash_index_free(&self->index, self->ctx);
     gs_free(self->ctx, self->done);
@@ -221,11 +258,13 @@ void gs_pbs_proof_claims_free(gs_pbs_proof_claims_t *self)
     gs_free(self->ctx, self->may);
 }
 
-int gs_pbs_proof_claims_init(gs_pbs_proof_claims_t *self, gs_context_t *ctx,
-                             gs_pbs_proof_verdict_t *verdict, const gs_pbs_proof_jobs_t *jobs,
-                             const gs_pbs_proof_states_t *states)
+/* Reads what a proof claims; the verdict says what is malformed. jobs and states must outlive self.
+ * Free self in every case. Errors: GS_ERR_VALUE for span_begin that is not in order, GS_ERR_MEMORY,
+ * budgets. */
+static int claims_init(claims_t *self, gs_context_t *ctx, gs_pbs_proof_verdict_t *verdict,
+                       const gs_pbs_proof_jobs_t *jobs, const gs_pbs_proof_states_t *states)
 {
-    *self = (gs_pbs_proof_claims_t){.ctx = ctx, .verdict = verdict, .jobs = jobs, .states = states};
+    *self = (claims_t){.ctx = ctx, .verdict = verdict, .jobs = jobs, .states = states};
     gs_hash_index_init(&self->index);
     int status = check_offsets(ctx, states);
     if (status == GS_OK) {
@@ -252,7 +291,7 @@ typedef struct {
     gs_context_t *ctx;
     const gs_pbs_proof_jobs_t *jobs;
     bool idling;
-    gs_pbs_proof_claims_t claims;
+    claims_t claims;
     gs_pbs_proof_interval_t kept[INTERVALS_KEPT]; /* intervals after that of the claim */
     int32_t count_kept;
 } check_t;
@@ -280,7 +319,7 @@ typedef struct {
     uint32_t pending;    /* tasks with pending jobs, current kernels of chains */
     int64_t due;         /* earliest deadline of all jobs that are left */
     uint32_t urgent;     /* the tasks that have it */
-    gs_pbs_proof_left_t left;
+    left_t left;
 } claim_t;
 
 static claim_t claim_of(const check_t *self, int64_t number)
@@ -298,7 +337,7 @@ static claim_t claim_of(const check_t *self, int64_t number)
         c.first = s->span_first[number - s->entries];
         c.last = s->span_last[number - s->entries];
     }
-    c.left = (gs_pbs_proof_left_t){self->claims.done + c.entry * n, 0, self->claims.hash[c.entry]};
+    c.left = (left_t){self->claims.done + c.entry * n, 0, self->claims.hash[c.entry]};
     for (int32_t i = 0; i < n; i++) {
         int64_t due = gs_pbs_proof_jobs_due(self->jobs, i, c.left.done[i]);
         c.pending |= (s->pending[c.entry * n + i] > 0 ? UINT32_C(1) : 0) << i;
@@ -315,7 +354,7 @@ static void check_waiting(check_t *self, const claim_t *c)
     int64_t stop = self->claims.stop[c->entry];
     if (stop == GS_NEVER) {
         if (c->pending == 0) {
-            gs_pbs_proof_claims_fail(&self->claims, GS_PBS_PROOF_FINAL, c->entry, 0, c->first);
+            fail(&self->claims, GS_PBS_PROOF_FINAL, c->entry, 0, c->first);
         }
         return;
     }
@@ -325,15 +364,15 @@ static void check_waiting(check_t *self, const claim_t *c)
             return;
         }
     }
-    if (!gs_pbs_proof_claims_dead(&self->claims, stop, stop, stop, &c->left, c->latest)) {
-        gs_pbs_proof_claims_fail(&self->claims, GS_PBS_PROOF_WAIT, c->entry, 0, stop);
+    if (!claims_dead(&self->claims, stop, stop, stop, &c->left, c->latest)) {
+        fail(&self->claims, GS_PBS_PROOF_WAIT, c->entry, 0, stop);
     }
 }
 
 /* All instants at which a batch ends in time, interval by interval. */
 static int check_batch(check_t *self, const claim_t *c, uint32_t batch, int64_t first, int64_t last)
 {
-    gs_pbs_proof_left_t left = c->left;
+    left_t left = c->left;
     left.batch = batch;
     for (uint32_t rest = batch; rest != 0; rest &= rest - 1) {
         left.hash += self->claims.weight[__builtin_ctz(rest)];
@@ -341,8 +380,8 @@ static int check_batch(check_t *self, const claim_t *c, uint32_t batch, int64_t 
     while (first <= last) {
         gs_pbs_proof_interval_t at = interval_at(self, first);
         int64_t end = at.stop <= last ? at.stop - 1 : last;
-        if (!gs_pbs_proof_claims_dead(&self->claims, at.start, first, end, &left, c->latest)) {
-            gs_pbs_proof_claims_fail(&self->claims, GS_PBS_PROOF_MOVE, c->entry, batch, first);
+        if (!claims_dead(&self->claims, at.start, first, end, &left, c->latest)) {
+            fail(&self->claims, GS_PBS_PROOF_MOVE, c->entry, batch, first);
             return GS_OK;
         }
         first = end + 1;
@@ -389,9 +428,9 @@ static int check_claim(check_t *self, const claim_t *c)
 static int check_all(check_t *self)
 {
     int64_t none[GS_PBS_PROOF_TASKS_MAX] = {0};
-    gs_pbs_proof_left_t left = {none, 0, 0};
-    if (!gs_pbs_proof_claims_dead(&self->claims, 0, 0, 0, &left, false)) {
-        gs_pbs_proof_claims_fail(&self->claims, GS_PBS_PROOF_FIRST, -1, 0, 0);
+    left_t left = {none, 0, 0};
+    if (!claims_dead(&self->claims, 0, 0, 0, &left, false)) {
+        fail(&self->claims, GS_PBS_PROOF_FIRST, -1, 0, 0);
     }
     int status = GS_OK;
     while (self->claims.queued > 0 && status == GS_OK &&
@@ -402,16 +441,19 @@ static int check_all(check_t *self)
     return status;
 }
 
-int gs_pbs_proof_states_check(gs_pbs_proof_verdict_t *verdict, gs_context_t *ctx,
-                              const gs_pbs_proof_jobs_t *jobs, const gs_pbs_proof_states_t *states,
-                              bool idling, bool all_jobs)
+/* idling: the GPU may wait while work is ready. all_jobs: the question is about all jobs. Errors:
+ * GS_ERR_VALUE for span_begin that is not in order, GS_ERR_OVERFLOW for a hyperperiod of GS_NEVER /
+ * 2 or more. */
+static int check_states(gs_pbs_proof_verdict_t *verdict, gs_context_t *ctx,
+                        const gs_pbs_proof_jobs_t *jobs, const gs_pbs_proof_states_t *states,
+                        bool idling, bool all_jobs)
 {
     check_t self = {.ctx = ctx, .jobs = jobs, .idling = idling};
     if (jobs->horizon >= GS_NEVER / 2) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "period", -1, jobs->period[jobs->n - 1],
                        "periods with a hyperperiod below 2**60 - 1 ticks");
     }
-    int status = gs_pbs_proof_claims_init(&self.claims, ctx, verdict, jobs, states);
+    int status = claims_init(&self.claims, ctx, verdict, jobs, states);
     if (status == GS_OK && verdict->fault == GS_PBS_PROOF_HOLDS && all_jobs &&
         !gs_pbs_proof_jobs_end_in_time(jobs)) {
         *verdict = (gs_pbs_proof_verdict_t){GS_PBS_PROOF_QUESTION, -1, 0, 0};
@@ -419,7 +461,7 @@ int gs_pbs_proof_states_check(gs_pbs_proof_verdict_t *verdict, gs_context_t *ctx
     if (status == GS_OK && verdict->fault == GS_PBS_PROOF_HOLDS) {
         status = check_all(&self);
     }
-    gs_pbs_proof_claims_free(&self.claims);
+    claims_free(&self.claims);
     return status;
 }
 
@@ -433,7 +475,7 @@ static int check_kind(gs_pbs_proof_verdict_t *verdict, gs_context_t *ctx,
     if (proof->interval != NULL) {
         return gs_pbs_proof_cover_check(verdict, ctx, jobs, proof->interval, repeating);
     }
-    return gs_pbs_proof_states_check(verdict, ctx, jobs, proof->states, idling, repeating);
+    return check_states(verdict, ctx, jobs, proof->states, idling, repeating);
 }
 
 int gs_pbs_proof_check(gs_pbs_proof_verdict_t *verdict, gs_context_t *ctx,

@@ -125,8 +125,7 @@ static void assigned_free(assigned_t *self)
     Py_CLEAR(self->tests);
 }
 
-static int assign_set(const assigned_t *self, gs_python_placed_t *placed,
-                      gs_analysis_priorities_order_levels_t *work, npy_intp set, bool gpu,
+static int assign_set(const assigned_t *self, gs_python_placed_t *placed, npy_intp set, bool gpu,
                       int64_t budget)
 {
     gs_context_t *ctx = &placed->call.ctx;
@@ -135,9 +134,8 @@ static int assign_set(const assigned_t *self, gs_python_placed_t *placed,
     gs_analysis_priorities_answer_t found = {.priority = gs_python_i64(self->priority) +
                                                          set * placed->hosts.n};
     int status =
-        gpu ? gs_analysis_priorities_assign_gpu(work, ctx, &placed->test, &hosts, &place, &found)
-            : gs_analysis_priorities_assign(work, ctx, &placed->test, &hosts, &place, budget,
-                                            &found);
+        gpu ? gs_analysis_priorities_assign_gpu(ctx, &placed->test, &hosts, &place, &found)
+            : gs_analysis_priorities_assign(ctx, &placed->test, &hosts, &place, budget, &found);
     gs_python_i64(self->method)[set] = found.method;
     ((npy_bool *)PyArray_DATA(self->accepted))[set] = found.accepted;
     ((npy_bool *)PyArray_DATA(self->optimal))[set] = found.optimal;
@@ -163,7 +161,6 @@ static PyObject *host_assign_priorities(PyObject *module, PyObject *const *args,
     }
     PyObject *result = NULL;
     assigned_t assigned = {0};
-    gs_analysis_priorities_order_levels_t work = {0};
     gs_context_t *ctx = &placed.call.ctx;
     if (!gs_python_placed_init(&placed, &given, true) || !assigned_init(&assigned, &placed)) {
         goto out;
@@ -175,13 +172,9 @@ static PyObject *host_assign_priorities(PyObject *module, PyObject *const *args,
         status = gs_analysis_placed_test_init(&placed.test, ctx, placed.method, &placed.options,
                                               placed.hosts.n);
     }
-    if (sets > 0 && status == GS_OK) {
-        status = gs_analysis_priorities_order_levels_init(&work, ctx, placed.hosts.n);
-    }
     for (npy_intp set = 0; set < sets && status == GS_OK; set++) {
-        status = assign_set(&assigned, &placed, &work, set, gpu != 0, budget);
+        status = assign_set(&assigned, &placed, set, gpu != 0, budget);
     }
-    gs_analysis_priorities_order_levels_free(&work, ctx);
     gs_python_acquire(&placed.call);
     result = status == GS_OK ? Py_BuildValue("OOOOO", assigned.priority, assigned.method,
                                              assigned.accepted, assigned.optimal, assigned.tests)

@@ -330,8 +330,7 @@ static PyObject *function_search(PyObject *module, PyObject *const *args, Py_ssi
     gs_python_function_t source;
     PyArrayObject *columns[3] = {NULL};
     gs_pbs_large_function_t self = {.n = 0};
-    gs_pbs_large_t search;
-    gs_pbs_large_init(&search);
+    gs_pbs_large_t search = {0};
     if (!gs_python_function_init(&source, function)) {
         goto out;
     }

@@ -182,8 +182,7 @@ static PyObject *graph_search(PyObject *module, PyObject *const *args, Py_ssize_
     if (!gs_python_call_init(&call, stop, seconds, bytes)) {
         return NULL;
     }
-    gs_pbs_graph_result_t search;
-    gs_pbs_graph_result_init(&search);
+    gs_pbs_graph_result_t search = {0};
     gs_python_problem_t problem;
     PyObject *result = NULL;
     if (!gs_python_problem_init(&problem, in[0], in[1], in[2], in[3], in[4]) ||

@@ -119,8 +119,7 @@ static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize
     PyObject *result = NULL;
     gs_batch_table_t tables[GS_PBS_PARTITIONED_GPUS];
     gs_python_problem_t problem;
-    gs_pbs_partitioned_assignment_t found;
-    gs_pbs_partitioned_assignment_init(&found);
+    gs_pbs_partitioned_assignment_t found = {0};
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided)) {
         goto out;
     }

@@ -116,7 +116,10 @@ static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t
         gs_periodic_tasks_t tasks = gs_python_problem_tasks(&self->arrays, 0);
         gs_batch_table_t table = gs_python_problem_table(&self->arrays, 0);
         gs_python_release(&call);
-        int status = gs_pbs_problem_init(&self->problem, &call.ctx, &tasks, &table, false);
+        int status = gs_pbs_problem_check(&call.ctx, &tasks, &table);
+        if (status == GS_OK) {
+            status = gs_pbs_problem_init(&self->problem, &call.ctx, &tasks, &table, false);
+        }
         gs_python_acquire(&call);
         fine = status == GS_OK;
         if (!fine) {

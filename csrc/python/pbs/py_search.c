@@ -104,8 +104,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
     PyObject *result = NULL, *schedule = NULL, *reason = NULL, *feasible = NULL;
     PyArrayObject *columns[COLUMNS] = {NULL};
     gs_python_problem_t problem;
-    gs_pbs_search_t search;
-    gs_pbs_search_init(&search);
+    gs_pbs_search_t search = {0};
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided) ||
         !gs_python_problem_precedence(&problem, precedence) ||
         !gs_python_new_columns(columns, COLUMNS, problem.sets)) {
@@ -124,7 +123,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
         status = search_set(&call, &problem, set, &options, states, &search, columns);
         if (problem.sets > 1) {
             gs_pbs_search_free(&search, &call.ctx);
-            gs_pbs_search_init(&search);
+            search = (gs_pbs_search_t){0};
         }
         if (status == GS_OK) {
             status = gs_poll(&call.ctx, 1000); /* for its own sake: allocations, columns */
@@ -184,8 +183,7 @@ static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nar
     PyObject *result = NULL, *frames = NULL;
     PyArrayObject *columns[5] = {NULL};
     gs_python_problem_t problem;
-    gs_schedule_t schedule;
-    gs_schedule_init(&schedule);
+    gs_schedule_t schedule = {0};
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, Py_None) ||
         !gs_python_problem_precedence(&problem, precedence) ||
         !gs_python_new_columns(columns, 5, problem.sets)) {
@@ -268,8 +266,7 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
     }
     PyObject *result = NULL, *frames = NULL, *reason = NULL;
     gs_python_problem_t problem;
-    gs_pbs_infinite_horizon_t endless;
-    gs_pbs_infinite_horizon_init(&endless);
+    gs_pbs_infinite_horizon_t endless = {0};
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided) ||
         !gs_python_problem_precedence(&problem, precedence) ||
         !gs_python_length(problem.period, "period", 0, 1)) {

@@ -62,9 +62,6 @@ int gs_simulate_challenge_search(gs_simulate_challenge_t *self, gs_context_t *ct
 int gs_simulate_challenge_explore(gs_simulate_challenge_t *self, gs_context_t *ctx,
                                   const gs_simulate_host_model_t *model);
 
-/* Whether the exploration takes the set: its number of tasks and its times. */
-bool gs_simulate_challenge_explorable(const gs_simulate_host_model_t *model);
-
 /* After both, also after errors. */
 void gs_simulate_challenge_free(gs_simulate_challenge_t *self, gs_context_t *ctx);
 

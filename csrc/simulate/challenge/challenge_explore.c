@@ -108,7 +108,8 @@ static int explore(gs_simulate_challenge_explorer_t *self, int64_t last)
     return status;
 }
 
-bool gs_simulate_challenge_explorable(const gs_simulate_host_model_t *model)
+/* Whether the exploration takes the set: its number of tasks and its times. */
+static bool is_explorable(const gs_simulate_host_model_t *model)
 {
     const gs_host_tasks_t *hosts = &model->hosts;
     if (hosts->n > TASKS || model->overhead > LONGEST || model->switching > LONGEST) {
@@ -127,7 +128,7 @@ static int check_parts(const gs_simulate_challenge_explorer_t *self,
                        const gs_simulate_host_model_t *model)
 {
     const gs_simulate_challenge_space_t *space = &self->space;
-    if (!gs_simulate_challenge_explorable(model)) {
+    if (!is_explorable(model)) {
         return gs_fail(self->ctx, GS_ERR_VALUE, "hosts", -1, model->hosts.n,
                        "at most 8 tasks with times of at most 250 ticks for an exploration");
     }

@@ -2,7 +2,6 @@
 #ifndef GS_SIMULATE_FIFO_FIFO_MODEL_H
 #define GS_SIMULATE_FIFO_FIFO_MODEL_H
 
-#include "core/checks.h"
 #include "model/fifo_order.h"
 #include "model/gpu.h"
 #include "model/kernel_chains.h"

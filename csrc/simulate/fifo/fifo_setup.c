@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/checks.h"
 #include "core/rng.h"
 #include "simulate/fifo/fifo_cycle.h"
 #include "simulate/fifo/fifo_sms.h"

@@ -2,6 +2,7 @@
 #include "simulate/fifo/fifo_sms.h"
 
 #include "core/vector.h"
+#include "model/block_placement_internal.h"
 
 static int read_footprints(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {

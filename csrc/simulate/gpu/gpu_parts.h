@@ -2,6 +2,7 @@
 #ifndef GS_SIMULATE_GPU_GPU_PARTS_H
 #define GS_SIMULATE_GPU_GPU_PARTS_H
 
+#include "model/block_placement_internal.h"
 #include "simulate/gpu/gpu_state.h"
 
 /* Waits (gpu_waits.c) -------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #ifndef GS_SIMULATE_HIERARCHY_HIERARCHY_MODEL_H
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_MODEL_H
 
-#include "core/checks.h"
 #include "simulate/gpu/gpu_state.h"
 
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */

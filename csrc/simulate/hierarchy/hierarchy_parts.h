@@ -2,6 +2,7 @@
 #ifndef GS_SIMULATE_HIERARCHY_HIERARCHY_PARTS_H
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_PARTS_H
 
+#include "core/checks.h"
 #include "simulate/gpu/gpu_device.h"
 #include "simulate/gpu/gpu_parts.h"
 #include "simulate/hierarchy/hierarchy_state.h"

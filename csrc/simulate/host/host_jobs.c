@@ -28,6 +28,8 @@ static int64_t new_record(gs_simulate_host_state_t *self)
 /* Jobs ----------------------------------------------------------------------------------------
  */
 
+static void release(gs_simulate_host_state_t *self, int32_t r);
+
 /* Releases all other tasks that their periods allow, at a trigger of the task under analysis. */
 static void release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
@@ -42,7 +44,7 @@ static void release_others(gs_simulate_host_state_t *self, int32_t r, int64_t mo
     for (int32_t other = 0; other < self->n && self->status == GS_OK; other++) {
         if (other != r && self->earliest[other] <= self->now) {
             self->earliest[other] = self->now + model->hosts.period[self->thread[other].task];
-            gs_simulate_host_release(self, other);
+            release(self, other);
         }
     }
 }
@@ -112,7 +114,7 @@ static void end_job(gs_simulate_host_state_t *self, int32_t r)
     }
 }
 
-void gs_simulate_host_release(gs_simulate_host_state_t *self, int32_t r)
+static void release(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_t *host = self->host;
     gs_simulate_host_thread_t *t = &self->thread[r];
@@ -164,7 +166,7 @@ void gs_simulate_host_release_due(gs_simulate_host_state_t *self)
     } else {
         gs_heap_pop(&self->releases);
     }
-    gs_simulate_host_release(self, r);
+    release(self, r);
 }
 
 /* Parts ---------------------------------------------------------------------------------------

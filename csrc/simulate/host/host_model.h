@@ -2,7 +2,6 @@
 #ifndef GS_SIMULATE_HOST_HOST_MODEL_H
 #define GS_SIMULATE_HOST_HOST_MODEL_H
 
-#include "core/checks.h"
 #include "model/host_tasks.h"
 #include "simulate/host/host_way.h"
 

@@ -21,6 +21,7 @@
 #ifndef GS_SIMULATE_HOST_HOST_PARTS_H
 #define GS_SIMULATE_HOST_HOST_PARTS_H
 
+#include "core/checks.h"
 #include "core/rng.h"
 #include "simulate/host/host_state.h"
 
@@ -185,7 +186,6 @@ static inline int64_t gs_simulate_host_time(const gs_simulate_host_state_t *self
     return t->least[part] + (int64_t)gs_rng_scale(bits, (uint64_t)(most - t->least[part]) + 1);
 }
 
-void gs_simulate_host_release(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_release_due(gs_simulate_host_state_t *self);
 
 /* Continues a thread after its GPU segment, at its own priority. */

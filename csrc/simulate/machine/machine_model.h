@@ -2,7 +2,6 @@
 #ifndef GS_SIMULATE_MACHINE_MACHINE_MODEL_H
 #define GS_SIMULATE_MACHINE_MACHINE_MODEL_H
 
-#include "core/checks.h"
 #include "model/gpu.h"
 
 /* Step of a program. A thread executes the steps of its job in order:

@@ -2,6 +2,7 @@
 #ifndef GS_SIMULATE_MACHINE_MACHINE_PARTS_H
 #define GS_SIMULATE_MACHINE_MACHINE_PARTS_H
 
+#include "core/checks.h"
 #include "simulate/gpu/gpu_device.h"
 #include "simulate/gpu/gpu_parts.h"
 #include "simulate/machine/machine_state.h"
