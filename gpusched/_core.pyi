@@ -108,6 +108,15 @@ class RuntimePlayer:
     def stop(self) -> None: ...
 
 @final
+class RuntimeServer:
+    def serve(self) -> None: ...
+    def run(
+        self, task: int, submit: Callable[[], object], ended: Callable[[], object] | None, *,
+        job: int, release: int, deadline: int, kernel: int, urgency: int, stop: _Stop
+    ) -> int: ...
+    def stop(self) -> None: ...
+
+@final
 class FifoSimulation:
     def run(
         self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
@@ -462,6 +471,12 @@ def runtime_player_open(
     path: str, *, cpu: int, fifo: int, reclaim: bool, spin: bool, awake: int, overrun: int,
     hang: int, nap: int, log: RuntimeLog | None
 ) -> RuntimePlayer: ...
+
+# py_segment_server.c
+
+def runtime_server_open(
+    *, spin: bool, overrun: int, hang: int, nap: int, log: RuntimeLog | None
+) -> RuntimeServer: ...
 
 # py_fifo.c
 

@@ -34,6 +34,7 @@ typedef enum {
     GS_PYTHON_RUNTIME_LOCK,
     GS_PYTHON_RUNTIME_SECTION,
     GS_PYTHON_RUNTIME_PLAYER,
+    GS_PYTHON_RUNTIME_SERVER,
     GS_PYTHON_KINDS
 } gs_python_kind_t;
 
@@ -64,6 +65,7 @@ extern const gs_python_type_t gs_python_runtime_jobs_type;
 extern const gs_python_type_t gs_python_runtime_lock_type;
 extern const gs_python_type_t gs_python_runtime_section_type;
 extern const gs_python_type_t gs_python_runtime_player_type;
+extern const gs_python_type_t gs_python_runtime_server_type;
 
 /* An entry of a method table: a function that takes its arguments as an array, with keywords. */
 #define GS_PYTHON_FUNCTION(name, function)                                                         \
@@ -111,6 +113,7 @@ extern PyMethodDef gs_python_job_log_methods[];
 extern PyMethodDef gs_python_job_loop_methods[];
 extern PyMethodDef gs_python_gpu_lock_methods[];
 extern PyMethodDef gs_python_plan_player_methods[];
+extern PyMethodDef gs_python_segment_server_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

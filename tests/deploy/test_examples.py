@@ -244,7 +244,7 @@ def with_torch(monkeypatch: pytest.MonkeyPatch) -> list[Stream]:
     return streams
 
 
-@pytest.mark.parametrize("way", ["priority_streams", "mpcp", "fmlp_plus", "pbs"])
+@pytest.mark.parametrize("way", ["priority_streams", "mpcp", "fmlp_plus", "gpu_server", "pbs"])
 def test_pytorch(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = gs.recipe(answer(way), cores=CORES)
     recipe.save(tmp_path / "deploy")
@@ -260,7 +260,8 @@ def test_pytorch(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.response.min() >= 4 * MS
     log = gs.io.read_run_log(tmp_path / "deploy" / "run.gslog")
     held = len(log.of("acquire"))
-    assert held == (6 if way in ("mpcp", "fmlp_plus") else 0) == len(log.of("release_lock"))
+    granted = 6 if way in ("mpcp", "fmlp_plus", "gpu_server") else 0
+    assert held == granted == len(log.of("release_lock"))
     assert len(log.of("gpu_end")) == sum(counts.values())
 
 
@@ -274,10 +275,22 @@ def test_pytorch_sets_priorities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert sorted(seen) == sorted((row["fifo"], row["core"]) for row in recipe.tasks)
 
 
+def test_pytorch_gives_the_server_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gs.recipe(answer("gpu_server"), cores=CORES).save(tmp_path / "deploy")
+    with_torch(monkeypatch)
+    program = example("pytorch_tasks").Program(
+        sys.modules["torch"], str(tmp_path / "deploy"), False
+    )
+    highest = max(place["fifo"] for place in program.places.values())
+    assert program.place("SERVER") == {"cpu": CORES[0], "fifo": highest + 1}
+
+
 def test_pytorch_ends_when_a_task_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_torch(monkeypatch)
     module = example("pytorch_tasks")
-    for way in ("mpcp", "pbs"):
+    for way in ("mpcp", "gpu_server", "pbs"):
         gs.recipe(answer(way), cores=CORES).save(tmp_path / way)
         program = module.Program(sys.modules["torch"], str(tmp_path / way), True)
         monkeypatch.setattr(program.work["plan"].done, "record", lambda stream: 1 / 0)
@@ -287,8 +300,8 @@ def test_pytorch_ends_when_a_task_fails(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_pytorch_refuses_other_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_torch(monkeypatch)
-    gs.recipe(answer("gpu_server"), cores=CORES).save(tmp_path / "other")
-    with pytest.raises(SystemExit, match=r"gpu_server.*: expected streams, priority_streams"):
+    gs.recipe(answer("one_stream"), cores=CORES).save(tmp_path / "other")
+    with pytest.raises(SystemExit, match=r"one_stream.*: expected streams, priority_streams"):
         example("pytorch_tasks").main(str(tmp_path / "other"), 1)
 
 

@@ -130,6 +130,9 @@ def test_a_program_keeps_its_guarantee(way: str, cuda: bool, tmp_path: Path) -> 
     assert not rules & {"order", "urgency", "two holders", "batch", "plan"}, found
     assert found.kept, found
     assert found.jobs.min() >= 1 and found.jobs.max() >= 2
+    log = gs.io.read_run_log(main.parent / "run.gslog")
+    if grants := len(log.of("acquire")):  # each with one segment
+        assert grants == len(log.of("submit")) == len(log.of("gpu_end"))
 
 
 @pytest.mark.parametrize("way", ["mpcp", "one_stream"])

@@ -39,7 +39,9 @@ struct Segment {
 static int submit(void *arg, const gs_rt_job_t *job)
 {
     auto *segment = static_cast<Segment *>(arg);
-    gs_rt_log_event(logged, GS_RT_EV_SUBMIT, job->task, job->job, segment->phase);
+    if (server == nullptr) { // which logs segments itself
+        gs_rt_log_event(logged, GS_RT_EV_SUBMIT, job->task, job->job, segment->phase);
+    }
     if (gpu_enter() < 0 ||
         gpu_work(segment->task, segment->phase, segment->stream, segment->ns) < 0) {
         return -1;
@@ -52,7 +54,7 @@ static int wait_for(void *arg, const gs_rt_job_t *job, int64_t until)
     const auto *segment = static_cast<Segment *>(arg);
     const int status = until == INT64_MAX ? gpu_wait(segment->stream, segment->mark)
                                           : gpu_wait_until(segment->stream, segment->mark, until);
-    if (status == GS_RT_OK) {
+    if (status == GS_RT_OK && server == nullptr) {
         gs_rt_log_event(logged, GS_RT_EV_GPU_END, job->task, job->job, segment->phase);
     }
     return status;
@@ -73,7 +75,9 @@ static bool run_segment(Segment &segment, gs_rt_lock_t *lock, int slot, const gs
 {
     if (server != nullptr) {
         const gs_rt_work_t work = {&segment, submit, wait_for};
-        return gs_rt_server_run(server, urgency_of(TASKS[job.task], job), &work, &job) >= 0;
+        gs_rt_job_t of = job;
+        of.kernel = segment.phase;
+        return gs_rt_server_run(server, urgency_of(TASKS[job.task], job), &work, &of) >= 0;
     }
     if (lock != nullptr && gs_rt_lock_acquire(lock, slot, &job, SPIN_LOCK, INT64_MAX) < 0) {
         return false;
