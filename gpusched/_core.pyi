@@ -92,6 +92,10 @@ class RuntimeLog:
     def event(self, kind: int, task: int, job: int, value: int, *, time: int) -> None: ...
 
 @final
+class RuntimeEnds:
+    def finish(self) -> None: ...
+
+@final
 class RuntimeJobs:
     def next(self, *, stop: _Stop) -> tuple[int, int, int] | None: ...
     def end(self) -> None: ...
@@ -151,7 +155,7 @@ class MachineSimulation:
     ) -> tuple[int, bool, int, int, int]: ...
     def execute(
         self, log: str, names: tuple[str, ...], *, row: _In, events: int, jobs: _In, cpu: _In,
-        fifo: _In, ceiling: _In, urgency: _In, lock: _In, due: _In, unit: int, sharing: int,
+        fifo: _In, ceiling: _In, urgency: _In, lock: _In, due: _In, by_due: bool, sharing: int,
         order: int, boosts: bool, spins: bool, spins_on_gpu: bool, server_cpu: int,
         server_fifo: int, plan: str, cycles: int, kernel: _In, lead: int, supervisor: int,
         control_cpu: _In, stop: _Stop
@@ -461,8 +465,10 @@ def runtime_thread(cpu: int, fifo: int) -> None: ...
 
 # py_job_loop.c
 
+def runtime_ends_open() -> RuntimeEnds: ...
 def runtime_jobs_open(
-    log: RuntimeLog | None, *, task: int, first: int, period: int, deadline: int, jobs: int
+    log: RuntimeLog | None, ends: RuntimeEnds | None, after: tuple[RuntimeEnds, ...], *, task: int,
+    first: int, period: int, deadline: int, jobs: int, every: int
 ) -> RuntimeJobs: ...
 
 # py_plan_player.c

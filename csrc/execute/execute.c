@@ -232,17 +232,15 @@ static int by_server(task_t *t, int64_t from, int64_t to)
 {
     const gs_execute_options_t *options = t->run->options;
     int64_t urgency = options->urgency[t->task];
-    if (options->unit > 0) {
-        int64_t due = t->job->release - t->run->record->origin + options->due[t->task];
-        due /= options->unit;
-        urgency = due < 0 ? INT32_MAX : due < INT32_MAX ? INT32_MAX - due : 0;
+    if (options->by_due) {
+        urgency = -(t->job->release + options->due[t->task]);
     }
     t->from = from;
     t->to = to > from && step_of(t, to - 1) == GS_SIMULATE_MACHINE_WAIT ? to - 1 : to;
     gs_rt_job_t job = *t->job;
     job.kernel = (int32_t)t->segments;
     const gs_rt_work_t given = {t, submit_section, wait_for_section};
-    int status = gs_rt_server_run(t->run->server, (int)urgency, &given, &job);
+    int status = gs_rt_server_run(t->run->server, urgency, &given, &job);
     if (status == GS_RT_OK || status == GS_RT_LATE) {
         close_segment(t);
         status = GS_RT_OK;

@@ -74,7 +74,7 @@ int gs_execute_check_options(gs_context_t *ctx, const gs_simulate_machine_model_
     if (o->sharing < 0 || o->sharing >= GS_EXECUTE_SHARINGS) {
         return gs_fail(ctx, GS_ERR_VALUE, "sharing", -1, o->sharing, "a known sharing");
     }
-    if (o->lead < 0 || o->lead > longest || o->unit < 0 || o->cycles < 0) {
+    if (o->lead < 0 || o->lead > longest || o->cycles < 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "lead", -1, o->lead, "times of at least 0 ns");
     }
     if (o->events < 2 || o->events > 1 << 24) {

@@ -26,9 +26,8 @@ typedef struct {
     const int64_t *ceiling; /* from a request to its release; 0: unchanged */
     const int64_t *urgency; /* larger is more urgent */
     const int64_t *lock;    /* that sections take; -1: none */
-    const int64_t *due;     /* with `unit`: from a release to what orders requests, ns */
-    int64_t
-        unit; /* ns; 0: requests have their urgency, else the larger, the earlier they are due */
+    const int64_t *due;     /* with `by_due`: from a release to what orders requests, ns */
+    bool by_due;            /* requests of the server: the earlier due, the more urgent */
     int sharing;
     int order;                   /* GS_RT_ORDER_* */
     bool boosts;                 /* sections run at the ceiling, also without a lock */

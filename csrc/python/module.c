@@ -63,6 +63,7 @@ static bool add_types(PyObject *module)
         [GS_PYTHON_DRIVER] = &gs_python_driver_type,
         [GS_PYTHON_DEVICE] = &gs_python_device_type,
         [GS_PYTHON_RUNTIME_LOG] = &gs_python_runtime_log_type,
+        [GS_PYTHON_RUNTIME_ENDS] = &gs_python_runtime_ends_type,
         [GS_PYTHON_RUNTIME_JOBS] = &gs_python_runtime_jobs_type,
         [GS_PYTHON_RUNTIME_LOCK] = &gs_python_runtime_lock_type,
         [GS_PYTHON_RUNTIME_SECTION] = &gs_python_runtime_section_type,

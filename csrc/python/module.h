@@ -30,6 +30,7 @@ typedef enum {
     GS_PYTHON_DRIVER,
     GS_PYTHON_DEVICE,
     GS_PYTHON_RUNTIME_LOG,
+    GS_PYTHON_RUNTIME_ENDS,
     GS_PYTHON_RUNTIME_JOBS,
     GS_PYTHON_RUNTIME_LOCK,
     GS_PYTHON_RUNTIME_SECTION,
@@ -61,6 +62,7 @@ extern const gs_python_type_t gs_python_machine_type;
 extern const gs_python_type_t gs_python_driver_type;
 extern const gs_python_type_t gs_python_device_type;
 extern const gs_python_type_t gs_python_runtime_log_type;
+extern const gs_python_type_t gs_python_runtime_ends_type;
 extern const gs_python_type_t gs_python_runtime_jobs_type;
 extern const gs_python_type_t gs_python_runtime_lock_type;
 extern const gs_python_type_t gs_python_runtime_section_type;

@@ -290,7 +290,7 @@ int gs_rt_server_ask(gs_rt_server_t *self, gs_rt_request_t *request, int (*stopp
     return status;
 }
 
-int gs_rt_server_run(gs_rt_server_t *self, int urgency, const gs_rt_work_t *work,
+int gs_rt_server_run(gs_rt_server_t *self, int64_t urgency, const gs_rt_work_t *work,
                      const gs_rt_job_t *job)
 {
     gs_rt_request_t request = {.work = work, .job = job, .urgency = urgency};

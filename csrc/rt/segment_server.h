@@ -13,7 +13,8 @@
 typedef struct gs_rt_request {
     const gs_rt_work_t *work;
     const gs_rt_job_t *job;
-    int urgency, result;
+    int64_t urgency;
+    int result;
     /* Called by the server's thread behind the end of a segment that has been left; the request is
      * not used from then on. NULL: its thread stays until the end. */
     void (*abandoned)(struct gs_rt_request *self);

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
 
 from gpusched._support.text import clip, named
 from gpusched.model.gpus.mig_profiles import MigInstance
@@ -128,11 +127,9 @@ class Deployment:
         return self.way == "gpu_server" or (self.way == "edf_serial" and not self.played)
 
     @property
-    def edf_unit(self) -> int:
-        """Time in ns of which all instants that order GPU work are multiples; 0 without any."""
-        if self.way != "edf_serial" or self.played:
-            return 0
-        return gcd(*(time for one in self.places for time in (one.period, one.offset, one.due)))
+    def by_due(self) -> bool:
+        """Whether requests of the server are the more urgent, the earlier they are due."""
+        return self.way == "edf_serial" and not self.played
 
     @property
     def is_tegra(self) -> bool:

@@ -120,7 +120,7 @@ struct Phase {{
 // Times in ns. ceiling: the SCHED_FIFO priority from a request to its release. A larger urgency,
 // and a smaller stream_priority, is more urgent. group: the green context of its stream, -1 for
 // none; lock: the lock around its GPU segments, -1 for none. due: from a release to the
-// instant by which requests of the server are ordered, with EDF_UNIT. Where others release a task
+// instant by which requests of the server are ordered, with BY_DUE. Where others release a task
 // (`afters` of them, in AFTER), job j waits for job j * every of each.
 struct Task {{
     const char *name, *process;
@@ -139,7 +139,7 @@ static constexpr bool SPIN_GPU = {str(plan.mode != "suspend").lower()};
 static constexpr int LOCKS = {len(set(locks.values()))};
 static constexpr int LOCK_ORDER = GS_RT_ORDER_{order};
 static constexpr int SERVER_CPU = {spare}, SERVER_FIFO = {highest + 1};
-static constexpr int64_t EDF_UNIT = {plan.edf_unit}; // ns; 0: requests have their urgency
+static constexpr bool BY_DUE = {str(plan.by_due).lower()}; // requests, in place of their urgency
 static constexpr int DISPATCHER_CPU = {spare}, DISPATCHER_FIFO = {plan.dispatcher};
 static constexpr int GROUPS = {len(greens)}; // green contexts
 static constexpr unsigned GROUP_SMS[] = {{{counts}}};

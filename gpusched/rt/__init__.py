@@ -14,13 +14,14 @@ from __future__ import annotations
 from gpusched.rt.build_flags import cflags, get_include, get_library_dir, libs
 from gpusched.rt.gpu_lock import Lock, Slot
 from gpusched.rt.job_log import Log, now, thread
-from gpusched.rt.job_loop import Job, jobs
+from gpusched.rt.job_loop import Ends, Job, jobs
 from gpusched.rt.kept_rules import Finding
 from gpusched.rt.plan_player import Player
 from gpusched.rt.real_runs import Execution, execute
 from gpusched.rt.segment_server import Server
 
 __all__ = [
+    "Ends",
     "Execution",
     "Finding",
     "Job",

@@ -487,7 +487,7 @@ class _Run:
         return {
             **{key: np.array(values, np.int64) for key, values in columns.items()},
             "events": self._events(jobs),
-            "unit": plan.edf_unit * self.stretch,
+            "by_due": plan.by_due,
             "sharing": _SHARINGS.index(sharing),
             "order": int(plan.way != "mpcp"),
             "boosts": plan.way == "stgm",

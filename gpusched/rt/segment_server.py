@@ -124,7 +124,8 @@ class Server:
             looks, as ``torch.cuda.Event.query`` does. Default: the work has ended when ``submit``
             returns.
         urgency
-            A larger one is more urgent, as in the table of a recipe.
+            A larger one is more urgent, as in the table of a recipe; under edf_serial, the negative
+            of the instant by which the segment is due.
         index
             Number of the segment in its job, for the log.
         stop
@@ -162,7 +163,7 @@ class Server:
             release=integer64(job.release, "release"),
             deadline=integer64(job.deadline, "deadline"),
             kernel=index,
-            urgency=integer(urgency, "urgency"),
+            urgency=integer64(urgency, "urgency"),
             stop=stop,
         )
         if status < 0:

@@ -3,8 +3,8 @@
     python pytorch_tasks.py deploy 1000 [dry]
 
 It takes the place of the program in the folder of a recipe: for streams and priority_streams, for
-mpcp and fmlp_plus with the lock of the runtime, for gpu_server with its server, and for pbs with
-its player.
+mpcp and fmlp_plus with the lock of the runtime, for gpu_server and edf_serial with its server, and
+for plans with its player. Tasks that others release are those of a pipeline.
 ``gpusched kept deploy/answer.npz deploy/run.gslog`` compares the log with the answer. With
 ``dry``, cores and priorities stay as they are. Threads of Python run one at a time: what they wait
 for each other belongs to the CPU times and the jitter of the answer.
@@ -28,7 +28,7 @@ WARM_UP = 3
 LOCK = "/gpusched-0"
 ORDERS = {"mpcp": "priority", "fmlp_plus": "fifo"}
 STREAMS = ("streams", "priority_streams")
-SERVER = "gpu_server"
+SERVED = ("gpu_server", "edf_serial")
 PLAN = "schedule.json"  # of recipes with a plan
 
 
@@ -75,11 +75,11 @@ class Program:
         self.recipe = gs.Recipe.load(folder)
         workload = gs.WorkloadAnswer.load(self.folder / "answer.npz").workload
         self.has_plan = PLAN in self.recipe.files
-        known = self.has_plan or self.recipe.way in (*STREAMS, *ORDERS, SERVER)
-        if not known or any(task.after for task in workload):
+        known = self.has_plan or self.recipe.way in (*STREAMS, *ORDERS, *SERVED)
+        if not known:
             raise SystemExit(
                 f"{self.recipe.label}: expected streams, priority_streams, a lock, a server or a "
-                "plan, and periodic tasks"
+                "plan"
             )
         self.workload = workload
         self.places: dict[str, Any] = {place["task"]: place for place in self.recipe.tasks}
@@ -88,6 +88,7 @@ class Program:
             for task in workload
             if task.kernels
         }
+        self.ends = {name: gs.rt.Ends() for task in workload for name in task.after}
         self.server: gs.rt.Server | None = None
         self.stop = bytearray(1)  # ends all waits of threads
 
@@ -99,16 +100,25 @@ class Program:
             int(ticks * self.workload.tick_ns)
             for ticks in (task.offset, task.period, task.deadline)
         )
+        if task.after:
+            when: dict[str, Any] = {
+                "after": [self.ends[name] for name in task.after], "every": task.every
+            }  # fmt: skip
+        else:
+            when = {"period": period, "first": self.first + offset, "count": count}
         return gs.rt.jobs(
-            task.name, period, first=self.first + offset, deadline=deadline, count=count,
-            log=self.log, stop=self.stop,
+            task.name, deadline=deadline, ends=self.ends.get(task.name), log=self.log,
+            stop=self.stop, **when,
         )  # fmt: skip
 
     def run_segment(self, job: gs.rt.Job, slot: gs.rt.Slot | None) -> None:
         """Run the GPU work of a job without a plan, as the way has it."""
         work = self.work[job.task]
         if self.server is not None:  # in its thread
-            urgency = self.places[job.task]["urgency"]
+            place = self.places[job.task]
+            urgency = place["urgency"]
+            if self.recipe.way == "edf_serial":  # the earlier it is due, the more urgent
+                urgency = -(job.release + place["due"])
             self.server.run(job, work.submit, work.ended, urgency=urgency, stop=self.stop)
             return
         section = contextlib.nullcontext(False)
@@ -141,7 +151,7 @@ class Program:
             if self.recipe.way in ORDERS:
                 stack.callback(gs.rt.Lock.remove, LOCK)
                 lock = gs.rt.Lock(LOCK, ORDERS[self.recipe.way], log=self.log)
-            if self.recipe.way == SERVER:
+            if self.recipe.way in SERVED:
                 self.server = stack.enter_context(
                     gs.rt.Server(**self.place("SERVER"), log=self.log)
                 )
@@ -208,8 +218,8 @@ class Program:
 
 
 def main(folder: str, jobs: int, dry: bool = False) -> None:
-    """Run so many jobs of each task of the recipe in a folder (with a plan: hyperperiods), and
-    write run.gslog there."""
+    """Run so many jobs of each task of the recipe in a folder (with a plan: hyperperiods), or those
+    that others release, and write run.gslog there."""
     import torch
 
     program = Program(torch, folder, dry)

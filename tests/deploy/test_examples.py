@@ -18,7 +18,17 @@ from typing import Any
 import pytest
 import standin
 from native import clean_environment
-from test_recipe_runs import CORES, HERE, LOOSE, SECONDS, TOLERANCE, run, run_any, workload
+from test_recipe_runs import (
+    CORES,
+    HERE,
+    LOOSE,
+    SECONDS,
+    TOLERANCE,
+    pipeline,
+    run,
+    run_any,
+    workload,
+)  # fmt: skip
 from test_recipes import compiler, headers, syntax
 
 import gpusched as gs
@@ -263,6 +273,32 @@ def test_pytorch(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     granted = 6 if way in ("mpcp", "fmlp_plus", "gpu_server") else 0
     assert held == granted == len(log.of("release_lock"))
     assert len(log.of("gpu_end")) == sum(counts.values())
+
+
+@pytest.mark.parametrize("way", ["mpcp", "gpu_server", "edf_serial"])
+def test_pytorch_runs_a_pipeline(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = pipeline(way)
+    gs.recipe(found, cores=CORES).save(tmp_path / "deploy")
+    with_torch(monkeypatch)
+    example("pytorch_tasks").main(str(tmp_path / "deploy"), 3, dry=True)
+    log = gs.io.read_run_log(tmp_path / "deploy" / "run.gslog")
+    verdict = gs.kept(found, log, tolerance=LOOSE)
+    assert verdict.kept and verdict.jobs.tolist() == [3, 3, 2], verdict
+    assert verdict.paths[0].jobs.tolist() == [[0, 0, 0], [2, 2, 1]]
+    if way == "edf_serial":  # requests are ordered by what is due
+        places = {row["task"]: row["due"] for row in gs.Recipe.load(tmp_path / "deploy").tasks}
+        releases = {
+            (task, job): value
+            for task, job, value in zip(
+                *(getattr(log.of("release"), key).tolist() for key in ("task", "job", "value")),
+                strict=True,
+            )
+        }
+        asked = log.of("request")
+        for task, job, value in zip(
+            asked.task.tolist(), asked.job.tolist(), asked.value.tolist(), strict=True
+        ):
+            assert value == -(releases[task, job] + places[log.name[task]])
 
 
 def test_pytorch_sets_priorities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ verdicts, no times.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
@@ -16,6 +17,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -424,6 +426,91 @@ def test_a_loop_stays_in_its_thread() -> None:
 
     joined(started(go_on))
     assert "another thread" in str(errors[0])
+
+
+def test_jobs_that_others_release(tmp_path: Path) -> None:
+    """A pipeline: its releases are ends of others, and the verdict knows them."""
+    part = gs.Kernel("4ms", blocks=8, threads=256)
+    tasks = [
+        gs.Task("frame", "20ms", [part]),
+        gs.Task("net", segments=[part], after="frame"),
+        gs.Task("log", segments=[gs.CPU("1ms")], after=["frame", "net"], every=2),
+    ]
+    path = gs.Path("frame to log", ["frame", "net", "log"])
+    workload = gs.Workload(tasks, tick="us", paths=[path])
+    answer = gs.analyze(workload, gs.Platform("AGX Orin", cpus=2), "gpu_server")
+    log = small_log(tmp_path, list(workload.names))
+    ends = {name: gs.rt.Ends() for name in ("frame", "net")}
+    first = gs.rt.now() + 10**7
+
+    def run(task: gs.Task, urgency: int) -> None:
+        deadline, more = int(task.deadline * workload.tick_ns), dict[str, Any]()
+        if task.after:
+            more = {"after": [ends[name] for name in task.after], "every": task.every}
+        else:
+            more = {"period": "20ms", "first": first, "count": 5}
+        for job in gs.rt.jobs(
+            task.name, deadline=deadline, ends=ends.get(task.name), log=log, **more
+        ):
+            if task.kernels:
+                server.run(job, lambda job: time.sleep(0.001), urgency=urgency)
+
+    with gs.rt.Server(log=log) as server:
+        joined(started(*(partial(run, task, 3 - k) for k, task in enumerate(workload))))
+    seen = log.read()
+    found = gs.kept(answer, seen, tolerance=LOOSE)
+    assert found.kept and found.jobs.tolist() == [5, 5, 3], found
+    assert found.paths[0].jobs.tolist() == [[0, 0, 0], [2, 2, 1], [4, 4, 2]]
+
+    def column(kind: str, task: str, key: str) -> list[int]:
+        events = seen.of(kind)
+        mine = events.task == seen.name.index(task)
+        instants: list[int] = getattr(events, key)[mine].tolist()
+        return instants
+
+    assert column("release", "net", "value") == column("complete", "frame", "time")
+    assert column("release", "log", "value") == column("complete", "net", "time")[::2]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_end_of_a_loop_ends_those_behind_it(fails: bool) -> None:
+    ends, numbers = gs.rt.Ends(), list[int]()
+
+    def follow() -> None:
+        numbers.extend(job.number for job in gs.rt.jobs("net", after=ends, deadline=1))
+
+    threads = started(follow)
+    with contextlib.suppress(Boom):
+        for job in gs.rt.jobs("camera", 1, ends=ends):
+            if job.number == 3:
+                if fails:
+                    boom(job)
+                break
+    gc.collect()
+    joined(threads)
+    assert numbers == [0, 1, 2]
+
+
+def test_misuse_of_ends() -> None:
+    ends, far = gs.rt.Ends(), gs.rt.Ends()
+    loop = gs.rt.jobs("camera", 1, ends=ends)
+    next(loop)
+    with pytest.raises(RuntimeError, match="another loop"):
+        next(gs.rt.jobs("other", 1, ends=ends))
+    assert [job.number for job in gs.rt.jobs("camera", 1, count=70, ends=far)][-1] == 69
+    with pytest.raises(RuntimeError, match="at most 64 ended jobs"):
+        next(gs.rt.jobs("net", after=[far], deadline=1))
+    interrupted(lambda: next(gs.rt.jobs("net", after=gs.rt.Ends(), deadline=1)), lambda: None)
+    stop = bytearray(b"\1")
+    assert list(gs.rt.jobs("net", after=gs.rt.Ends(), deadline=1, stop=stop)) == []
+    child = os.fork()
+    if child == 0:
+        try:
+            gs.rt.jobs("net", after=ends, deadline=1)
+        except ValueError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_logs_in_other_processes(tmp_path: Path) -> None:
@@ -847,7 +934,7 @@ def test_refusals(name: str, tmp_path: Path) -> None:
     player = gs.rt.Player(plan(), log=log)
     slot = lock.join(1)
     server = gs.rt.Server(log=log)
-    job, other = job_of("camera"), job_of("lidar")
+    job, other, ends = job_of("camera"), job_of("lidar"), gs.rt.Ends()
     bare = gs.Schedule([0], [2], [1], gs.KernelTasks([4], wcet=[2], name=["camera"]))
     refused: list[tuple[type[Exception], str, Callable[[], object]]] = [
         (TypeError, "tasks", lambda: gs.rt.Log(path, "camera")),
@@ -886,6 +973,14 @@ def test_refusals(name: str, tmp_path: Path) -> None:
         (ValueError, "count", lambda: gs.rt.jobs("camera", 1, count=0)),
         (ValueError, "task", lambda: gs.rt.jobs("lidar", 1, log=log)),
         (TypeError, "task", lambda: gs.rt.jobs(3, 1)),  # type: ignore[arg-type]
+        (ValueError, "period", lambda: gs.rt.jobs("camera")),
+        (ValueError, "a deadline alone", lambda: gs.rt.jobs("camera", 1, after=ends, deadline=1)),
+        (ValueError, "a deadline alone", lambda: gs.rt.jobs("camera", after=ends)),
+        (ValueError, "every=1", lambda: gs.rt.jobs("camera", 1, every=2)),
+        (ValueError, "every", lambda: gs.rt.jobs("camera", after=ends, deadline=1, every=0)),
+        (ValueError, "ends", lambda: gs.rt.jobs("camera", after=ends, deadline=1, ends=ends)),
+        (TypeError, r"after\[0\]", lambda: gs.rt.jobs("camera", after=[3], deadline=1)),  # type: ignore[list-item]
+        (TypeError, "ends", lambda: gs.rt.jobs("camera", 1, ends=3)),  # type: ignore[arg-type]
         (ValueError, "schedule", lambda: gs.rt.Player(bare)),
         (OSError, "no", lambda: gs.rt.Player(tmp_path / "no")),
         (ValueError, "overrun", lambda: gs.rt.Player(plan(), overrun="late")),
@@ -909,7 +1004,7 @@ def test_refusals(name: str, tmp_path: Path) -> None:
         (TypeError, "submit", lambda: server.run(job, None, urgency=1)),  # type: ignore[arg-type]
         (TypeError, "ended", lambda: server.run(job, print, 3, urgency=1)),  # type: ignore[arg-type]
         (ValueError, "task", lambda: server.run(other, print, urgency=1)),
-        (OverflowError, "urgency", lambda: server.run(job, print, urgency=2**31)),
+        (OverflowError, "urgency", lambda: server.run(job, print, urgency=2**63)),
         (ValueError, "index", lambda: server.run(job, print, urgency=1, index=-1)),
         (TypeError, "stop", lambda: server.run(job, print, urgency=1, stop=3)),
         (ValueError, "cpu", lambda: gs.rt.thread(-1)),
@@ -948,7 +1043,8 @@ def test_hostile_arguments_of_the_core(name: str, tmp_path: Path) -> None:
     player = _core.runtime_player_open(path, **options, nap=0, log=log)
     player.work(0, handshake=True, overrun=0)
     player.stop()  # so that no instant is waited for
-    loop = {"task": 0, "first": 0, "period": 1, "deadline": 1, "jobs": 2}
+    loop = {"task": 0, "first": 0, "period": 1, "deadline": 1, "jobs": 2, "every": 1}
+    ends = _core.runtime_ends_open()
     stopped = bytearray(b"\1")
     section = {"task": 0, "job": 0, "spin": False, "timeout": 0, "stop": stopped}
     serving = {"spin": 0, "overrun": 0, "hang": 0, "nap": 0, "log": log}
@@ -961,8 +1057,8 @@ def test_hostile_arguments_of_the_core(name: str, tmp_path: Path) -> None:
         (lock.leave, (slot,), {}),
         (lock.section, (slot,), section),
         (_core.runtime_lock_open, (name,), {"order": 0, "check": 1, "log": log}),
-        (_core.runtime_jobs_open, (log,), loop),
-        (_core.runtime_jobs_open(log, **loop).next, (), {"stop": stopped}),
+        (_core.runtime_jobs_open, (log, None, (ends,)), loop),
+        (_core.runtime_jobs_open(log, ends, (), **loop).next, (), {"stop": stopped}),
         (_core.runtime_player_open, (path,), {**options, "nap": 0, "log": log}),
         (_core.runtime_server_open, (), serving),
         (server.run, (0, print, None), asked),

@@ -191,7 +191,7 @@ static PyObject *server_serve(PyObject *object, PyObject *const *args, Py_ssize_
 }
 
 /* A segment with its functions, or NULL with an exception. */
-static segment_t *new_segment(server_t *server, const gs_rt_job_t *job, int urgency,
+static segment_t *new_segment(server_t *server, const gs_rt_job_t *job, int64_t urgency,
                               PyObject *submit_in, PyObject *ended_in)
 {
     segment_t *self = PyMem_Calloc(1, sizeof *self);
@@ -212,7 +212,7 @@ static segment_t *new_segment(server_t *server, const gs_rt_job_t *job, int urge
 
 GS_PYTHON_SIGNATURE(
     server_run, "run($self, task, submit, ended, *, job, release, deadline, kernel, urgency, stop)",
-    "iO<Callable[[], object]>O<Callable[[], object] | None>LLLiiS", "int",
+    "iO<Callable[[], object]>O<Callable[[], object] | None>LLLiLS", "int",
     "Asks for a segment and waits for its end: GS_RT_OK (0), GS_RT_LATE (3), GS_RT_SKIPPED\n"
     "(4), GS_RT_STOPPED (5), GS_RT_ERR_HANG (-6), or what a function raised. ended: whether\n"
     "the work has ended; None: when submit returns.");
@@ -220,9 +220,9 @@ GS_PYTHON_SIGNATURE(
 static PyObject *server_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
 {
-    int task, kernel, urgency;
+    int task, kernel;
     PyObject *submit_in, *ended_in, *stop;
-    long long number, release, deadline;
+    long long number, release, deadline, urgency;
     gs_python_call_t call;
     if (!gs_python_parse(&server_run_signature, args, nargs, kwnames, &task, &submit_in, &ended_in,
                          &number, &release, &deadline, &kernel, &urgency, &stop)) {

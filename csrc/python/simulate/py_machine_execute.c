@@ -84,7 +84,7 @@ static PyObject *run(gs_python_simulation_t *of, PyObject *module, execution_t *
 
 GS_PYTHON_DOC(gs_python_machine_execute,
               "execute($self, log, names, *, row, events, jobs, cpu, fifo, ceiling, urgency, lock, "
-              "due, unit, sharing, order, boosts, spins, spins_on_gpu, server_cpu, server_fifo, "
+              "due, by_due, sharing, order, boosts, spins, spins_on_gpu, server_cpu, server_fifo, "
               "plan, cycles, kernel, lead, supervisor, control_cpu, stop)",
               "tuple[int, int]",
               "Runs the programs of a machine that has not run, and cannot run then, for real;\n"
@@ -92,18 +92,18 @@ GS_PYTHON_DOC(gs_python_machine_execute,
               "0, and how late a control thread woke at most.");
 
 static const gs_python_signature_t gs_python_machine_execute_signature = {
-    gs_python_machine_execute_doc, "sO<tuple[str, ...]>ALAAAAAAALiipppiisLALiAS"};
+    gs_python_machine_execute_doc, "sO<tuple[str, ...]>ALAAAAAAApiipppiisLALiAS"};
 
 PyObject *gs_python_machine_execute(PyObject *handle, PyObject *const *args, Py_ssize_t nargs,
                                     PyObject *kwnames)
 {
     const char *log, *plan;
     PyObject *names, *in[ARRAYS], *stop;
-    long long events, unit, cycles, lead;
-    int sharing, order, boosts, spins, spins_on_gpu, server_cpu, server_fifo, supervisor;
+    long long events, cycles, lead;
+    int by_due, sharing, order, boosts, spins, spins_on_gpu, server_cpu, server_fifo, supervisor;
     if (!gs_python_parse(&gs_python_machine_execute_signature, args, nargs, kwnames, &log, &names,
                          &in[ROW], &events, &in[JOBS], &in[CPU], &in[FIFO], &in[CEILING],
-                         &in[URGENCY], &in[LOCK], &in[DUE], &unit, &sharing, &order, &boosts,
+                         &in[URGENCY], &in[LOCK], &in[DUE], &by_due, &sharing, &order, &boosts,
                          &spins, &spins_on_gpu, &server_cpu, &server_fifo, &plan, &cycles,
                          &in[KERNEL], &lead, &supervisor, &in[CONTROL_CPU], &stop)) {
         return NULL;
@@ -131,7 +131,7 @@ PyObject *gs_python_machine_execute(PyObject *handle, PyObject *const *args, Py_
             .urgency = gs_python_i64(self.array[URGENCY]),
             .lock = gs_python_i64(self.array[LOCK]),
             .due = gs_python_i64(self.array[DUE]),
-            .unit = unit,
+            .by_due = by_due != 0,
             .sharing = sharing,
             .order = order,
             .boosts = boosts != 0,

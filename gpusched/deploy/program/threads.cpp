@@ -25,7 +25,6 @@ static std::vector<gs_rt_lock_t *> locks;
 static std::mutex submitting; // of the one stream
 static gpu_stream_t one_stream;
 static bool dry;
-static int64_t origin;                 // of all releases
 static gs_rt_ends_t *ends[TASK_COUNT]; // of tasks that release others
 static std::atomic<bool> gave_up;      // a task, before its first job
 
@@ -61,13 +60,9 @@ static int wait_for(void *arg, const gs_rt_job_t *job, int64_t until)
 }
 
 // Of a request of the server: that of the task, or the larger, the earlier it is due.
-static int urgency_of(const Task &task, const gs_rt_job_t &job)
+static int64_t urgency_of(const Task &task, const gs_rt_job_t &job)
 {
-    if (EDF_UNIT == 0) {
-        return task.urgency;
-    }
-    const int64_t due = (job.release - origin + task.due) / (EDF_UNIT > 0 ? EDF_UNIT : 1);
-    return static_cast<int>(due < INT32_MAX ? INT32_MAX - due : 0);
+    return BY_DUE ? -(job.release + task.due) : task.urgency;
 }
 
 // Runs a GPU segment, under its lock if it has one; false for an error.
@@ -294,7 +289,7 @@ int main(int count, char **arguments)
         std::fprintf(stderr, "%s\n", gs_rt_error());
         return 1;
     }
-    origin = first = first > 0 ? first : soon;
+    first = first > 0 ? first : soon;
     std::vector<std::thread> threads;
     bool failed[TASK_COUNT] = {}, any = own.empty();
     for (const int index : own) {
