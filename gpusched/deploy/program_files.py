@@ -27,7 +27,7 @@ def refuse_program(plan: Deployment) -> None:
                 f"{_NAME_BYTES - 1}, as logs have them"
             )
         kinds = "".join(phase.kind[0] for phase in place.phases).strip("c")
-        if plan.way in PLANS and "c" in kinds:
+        if plan.played and "c" in kinds:
             raise ValueError(
                 f"{named(place.name)}: got CPU work between two GPU segments, expected none: its "
                 "GPU work is one part"
@@ -37,12 +37,14 @@ def refuse_program(plan: Deployment) -> None:
 def refuse_links(plan: Deployment) -> None:
     """Raise ValueError for tasks that tasks of other processes release."""
     process = {place.name: place.process for place in plan.places}
+    apart = plan.way == "time_slices"
+    more = " (mpcp, fmlp_plus and gpu_server run all tasks in one)" if apart else ""
     for place in plan.places:
         for name in place.after:
             if process[name] != place.process:
                 raise ValueError(
                     f"{named(place.name)}: got a task that {named(name)} of another process "
-                    "releases, expected tasks of one process"
+                    f"releases, expected tasks of one process{more}"
                 )
 
 
@@ -220,12 +222,21 @@ def _run(plan: Deployment) -> str:
         'jobs="${1:?number of jobs of each task (with a plan: of hyperperiods)}"',
         'how="${2:-}"',
         'cuda="${CUDA_HOME:-/usr/local/cuda}"',
-        "set --",
+        "build() {",
+        "    # shellcheck disable=SC2046 # options are words",
+        '    g++ -std=c++17 -O2 main.cpp -o main $(gpusched config --cflags --libs) "$@"',
+        "}",
         'if [ -f "$cuda/include/cuda.h" ]; then',
-        '    set -- -DGPUSCHED_CUDA "-I$cuda/include" -lcuda',
+        '    build -DGPUSCHED_CUDA "-I$cuda/include" "-L$cuda/lib64/stubs" -lcuda',
+        "    status=0",
+        "    ./main 2> /dev/null || status=$?",
+        '    if [ "$status" -eq 127 ] && [ "$how" = dry ]; then',
+        '        echo "no driver for CUDA here: streams are timers" >&2',
+        "        build",
+        "    fi",
+        "else",
+        "    build",
         "fi",
-        "# shellcheck disable=SC2046 # options are words",
-        'g++ -std=c++17 -O2 main.cpp -o main $(gpusched config --cflags --libs) "$@"',
     ]
     if plan.way == "mig":
         lines += [

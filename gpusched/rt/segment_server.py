@@ -32,7 +32,7 @@ class Server:
     the earliest is first.
 
     >>> with gs.rt.Server() as server:
-    ...     for job in gs.rt.jobs("camera", "20ms", count=2):
+    ...     for job in gs.rt.jobs("camera", "20ms", deadline="1000s", count=2):
     ...         server.run(job, lambda job: None, urgency=1)
     'ok'
     'ok'

@@ -6,18 +6,20 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import standin
 from native import clean_environment
+from quiet_machine import judge
 
 import gpusched as gs
 
 HERE = Path(__file__).parent
-SECONDS = 60
+SECONDS = 600  # of a program that hangs
 TOLERANCE = 15 * 10**6  # of a machine with real-time priorities,
-LOOSE = 10**9  # and of one without, where only the order counts
+LOOSE = 10**12  # and of any, where only the order counts
 CORES = sorted(os.sched_getaffinity(0))[:2]
 
 pytestmark = pytest.mark.skipif(
@@ -88,14 +90,28 @@ def run_any(command: list[str], folder: Path) -> subprocess.CompletedProcess[str
     )
 
 
+def with_priorities(command: list[str], folder: Path) -> int:
+    """Runs a program with real-time priorities, or dry where they are not allowed; the tolerance of
+    its times."""
+    if run_any(command, folder).returncode == 0:
+        return TOLERANCE
+    run([*command, "dry"], folder)
+    return LOOSE
+
+
 def played(main: Path, answer: gs.WorkloadAnswer) -> gs.Kept:
-    """Two jobs of each task, with real-time priorities where that is allowed."""
-    command = [str(main), "run.gslog", "all", "2", "0"]
-    tolerance = TOLERANCE
-    if run_any(command, main.parent).returncode != 0:
-        run([*command, "dry"], main.parent)
-        tolerance = LOOSE
-    return gs.kept(answer, gs.io.read_run_log(main.parent / "run.gslog"), tolerance=tolerance)
+    """A run of two jobs of each task: its order is kept, and on a quiet machine its times are."""
+    kept: list[gs.Kept] = []
+
+    def attempt(number: int) -> gs.Kept | None:
+        tolerance = with_priorities([str(main), "run.gslog", "all", "2", "0"], main.parent)
+        log = gs.io.read_run_log(main.parent / "run.gslog")
+        assert (loose := gs.kept(answer, log, tolerance=LOOSE)).kept, loose
+        kept.append(gs.kept(answer, log, tolerance=tolerance))
+        return None if kept[-1].kept else kept[-1]
+
+    judge(attempt)
+    return kept[-1]
 
 
 CASES = [
@@ -122,13 +138,7 @@ def test_a_program_keeps_its_guarantee(way: str, cuda: bool, tmp_path: Path) -> 
     if len(CORES) < 2:
         pytest.skip("needs two CPUs")
     main = built(gs.recipe(answer, cores=CORES), tmp_path / "deploy", cuda=cuda)
-    for _ in range(3):  # others may use this machine
-        found = played(main, answer)
-        if found.kept:
-            break
-    rules = {finding.rule for finding in found.broken}
-    assert not rules & {"order", "urgency", "two holders", "batch", "plan"}, found
-    assert found.kept, found
+    found = played(main, answer)
     assert found.jobs.min() >= 1 and found.jobs.max() >= 2
     log = gs.io.read_run_log(main.parent / "run.gslog")
     if grants := len(log.of("acquire")):  # each with one segment
@@ -153,11 +163,8 @@ def pipeline(way: str) -> gs.WorkloadAnswer:
 def test_a_pipeline_is_released_by_its_tasks(way: str, tmp_path: Path) -> None:
     answer = pipeline(way)
     main = built(gs.recipe(answer, cores=CORES), tmp_path / "deploy", cuda=False)
-    for _ in range(3):  # others may use this machine
-        found = played(main, answer)
-        if found.kept:
-            break
-    assert found.kept and found.jobs.tolist() == [2, 2, 1], found
+    found = played(main, answer)
+    assert found.jobs.tolist() == [2, 2, 1]
     assert len(found.paths[0]) == 1 and found.paths[0].jobs.tolist() == [[0, 0, 0]]
 
 
@@ -180,6 +187,38 @@ def test_processes_share_a_log_and_a_first_release(tmp_path: Path) -> None:
     found = gs.kept(answer, log, tolerance=LOOSE)
     assert found.jobs.tolist() == [2, 2, 2]
     assert not found.broken, found
+
+
+def test_the_script_with_a_toolkit_and_no_driver(tmp_path: Path) -> None:
+    """Dry, streams are timers; otherwise the program does not start."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    answer, folder = pipeline("mpcp"), tmp_path / "deploy"
+    gs.recipe(answer, cores=CORES).save(folder)
+    stubs, commands = tmp_path / "cuda/lib64/stubs", tmp_path / "bin"
+    for one in (stubs, commands, tmp_path / "cuda/include"):
+        one.mkdir(parents=True)
+    shutil.copy(HERE / "cuda.h", tmp_path / "cuda/include")
+    shutil.copy(standin.build(), stubs / "libcuda.so")  # is linked, and not found at the start
+    (commands / "gpusched").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpusched "$@"\n')
+    (commands / "gpusched").chmod(0o755)
+    environment = clean_environment(
+        CUDA_HOME=str(tmp_path / "cuda"), PATH=f"{commands}:{os.environ['PATH']}"
+    )
+    dry, real = (
+        subprocess.run(
+            [str(folder / "run.sh"), "2", *how],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env=environment,
+        )
+        for how in (["dry"], [])
+    )
+    assert dry.returncode == 0 and "streams are timers" in dry.stderr, dry.stderr
+    found = gs.kept(answer, gs.io.read_run_log(folder / "run.gslog"), tolerance=LOOSE)
+    assert found.kept and found.jobs.tolist() == [2, 2, 1], found
+    assert real.returncode == 127 and "libcuda" in real.stderr
 
 
 def test_a_program_says_what_is_wrong(tmp_path: Path) -> None:

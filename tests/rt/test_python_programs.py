@@ -27,9 +27,9 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.rt.real_runs import _may_have_priorities
 
-LOOSE = 60 * 10**9  # ns, of verdicts that are about orders
+LOOSE = 10**12  # ns, of verdicts that are about orders
 SPAWN = multiprocessing.get_context("spawn")
-SECONDS = 60
+SECONDS = 600  # of a test that hangs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the lock is for Linux")
 
