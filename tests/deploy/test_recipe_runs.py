@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -189,22 +190,27 @@ def test_processes_share_a_log_and_a_first_release(tmp_path: Path) -> None:
     assert not found.broken, found
 
 
+def with_command(folder: Path, **more: str) -> dict[str, str]:
+    """An environment in which scripts find the command gpusched."""
+    (folder / "bin").mkdir()
+    command = folder / "bin" / "gpusched"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpusched "$@"\n')
+    command.chmod(0o755)
+    return clean_environment(PATH=f"{folder / 'bin'}:{os.environ['PATH']}", **more)
+
+
 def test_the_script_with_a_toolkit_and_no_driver(tmp_path: Path) -> None:
     """Dry, streams are timers; otherwise the program does not start."""
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
     answer, folder = pipeline("mpcp"), tmp_path / "deploy"
     gs.recipe(answer, cores=CORES).save(folder)
-    stubs, commands = tmp_path / "cuda/lib64/stubs", tmp_path / "bin"
-    for one in (stubs, commands, tmp_path / "cuda/include"):
+    stubs = tmp_path / "cuda/lib64/stubs"
+    for one in (stubs, tmp_path / "cuda/include"):
         one.mkdir(parents=True)
     shutil.copy(HERE / "cuda.h", tmp_path / "cuda/include")
     shutil.copy(standin.build(), stubs / "libcuda.so")  # is linked, and not found at the start
-    (commands / "gpusched").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpusched "$@"\n')
-    (commands / "gpusched").chmod(0o755)
-    environment = clean_environment(
-        CUDA_HOME=str(tmp_path / "cuda"), PATH=f"{commands}:{os.environ['PATH']}"
-    )
+    environment = with_command(tmp_path, CUDA_HOME=str(tmp_path / "cuda"))
     dry, real = (
         subprocess.run(
             [str(folder / "run.sh"), "2", *how],
@@ -219,6 +225,41 @@ def test_the_script_with_a_toolkit_and_no_driver(tmp_path: Path) -> None:
     found = gs.kept(answer, gs.io.read_run_log(folder / "run.gslog"), tolerance=LOOSE)
     assert found.kept and found.jobs.tolist() == [2, 2, 1], found
     assert real.returncode == 127 and "libcuda" in real.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the lock is for Linux")
+@pytest.mark.parametrize("processes", [("front", "back"), (None, None)], ids=["two", "one"])
+def test_a_script_that_is_ended(processes: tuple[str | None, ...], tmp_path: Path) -> None:
+    """Its processes end with it, and the lock is removed."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    kernel = gs.Kernel("2ms", blocks=8, threads=64)
+    tasks = [
+        gs.Task(name, "50ms", [kernel], process=process)
+        for name, process in zip("ab", processes, strict=True)
+    ]
+    answer = gs.analyze(gs.Workload(tasks, "us"), gs.Platform("A100", cpus=2), "mpcp")
+    gs.recipe(answer).save(tmp_path / "deploy")
+    script = subprocess.Popen(
+        [str(tmp_path / "deploy" / "run.sh"), "1000000", "dry"],
+        env=with_command(tmp_path, CUDA_HOME=str(tmp_path)),
+        start_new_session=True,
+    )
+    lock, log = Path("/dev/shm/gpusched-0"), tmp_path / "deploy" / "run.gslog"
+    while not (log.exists() and len(gs.io.read_run_log(log).of("complete")) > 2):
+        assert script.poll() is None
+        time.sleep(0.05)
+    assert lock.exists()
+    script.terminate()
+    assert script.wait(SECONDS) == 130
+    assert not lock.exists()
+    for _ in range(SECONDS * 20):  # until no process of its session is left
+        try:
+            os.killpg(script.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("processes are left")
 
 
 def test_a_program_says_what_is_wrong(tmp_path: Path) -> None:

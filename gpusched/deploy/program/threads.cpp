@@ -3,8 +3,9 @@
 //     main LOG PROCESS JOBS START [dry]
 //
 // PROCESS: tasks of this process, or all; "create" only makes the log and prints a START, the first
-// release in ns of CLOCK_MONOTONIC (0: soon). JOBS: of each task, or those that others release.
-// dry: cores and priorities stay as they are. tasks.h has the numbers, work.h the work.
+// release in ns of CLOCK_MONOTONIC (0: soon), and "remove" only removes what processes share. JOBS:
+// of each task, or those that others release. dry: cores and priorities stay as they are. tasks.h
+// has the numbers, work.h the work.
 #include <gpusched/rt.h>
 
 #include <atomic>
@@ -257,8 +258,11 @@ int main(int count, char **arguments)
     const bool all = process == "all";
     int64_t first = std::atoll(arguments[4]);
     dry = count > 5 && std::strcmp(arguments[5], "dry") == 0;
-    if (all || process == "create") {
-        remove_locks(); // of an earlier run that was ended
+    if (all || process == "create" || process == "remove") {
+        remove_locks(); // also of an earlier run that was ended
+    }
+    if (process == "remove") {
+        return 0;
     }
     if (!open_log(arguments[1], all || process == "create")) {
         std::fprintf(stderr, "%s\n", gs_rt_error());
