@@ -63,10 +63,12 @@ static bool add_types(PyObject *module)
         [GS_PYTHON_DRIVER] = &gs_python_driver_type,
         [GS_PYTHON_DEVICE] = &gs_python_device_type,
         [GS_PYTHON_RUNTIME_LOG] = &gs_python_runtime_log_type,
+        [GS_PYTHON_RUNTIME_ENDS] = &gs_python_runtime_ends_type,
         [GS_PYTHON_RUNTIME_JOBS] = &gs_python_runtime_jobs_type,
         [GS_PYTHON_RUNTIME_LOCK] = &gs_python_runtime_lock_type,
         [GS_PYTHON_RUNTIME_SECTION] = &gs_python_runtime_section_type,
         [GS_PYTHON_RUNTIME_PLAYER] = &gs_python_runtime_player_type,
+        [GS_PYTHON_RUNTIME_SERVER] = &gs_python_runtime_server_type,
     };
     for (int i = 0; i < GS_PYTHON_KINDS; i++) {
         state->types[i] = new_type(module, types[i]);
@@ -126,7 +128,7 @@ static int module_exec(PyObject *module)
         gs_python_arrow_methods,          gs_python_cuda_methods,
         gs_python_host_set_methods,       gs_python_job_log_methods,
         gs_python_job_loop_methods,       gs_python_gpu_lock_methods,
-        gs_python_plan_player_methods,
+        gs_python_plan_player_methods,    gs_python_segment_server_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (PyModule_AddFunctions(module, parts[i]) < 0) {

@@ -30,10 +30,12 @@ typedef enum {
     GS_PYTHON_DRIVER,
     GS_PYTHON_DEVICE,
     GS_PYTHON_RUNTIME_LOG,
+    GS_PYTHON_RUNTIME_ENDS,
     GS_PYTHON_RUNTIME_JOBS,
     GS_PYTHON_RUNTIME_LOCK,
     GS_PYTHON_RUNTIME_SECTION,
     GS_PYTHON_RUNTIME_PLAYER,
+    GS_PYTHON_RUNTIME_SERVER,
     GS_PYTHON_KINDS
 } gs_python_kind_t;
 
@@ -60,10 +62,12 @@ extern const gs_python_type_t gs_python_machine_type;
 extern const gs_python_type_t gs_python_driver_type;
 extern const gs_python_type_t gs_python_device_type;
 extern const gs_python_type_t gs_python_runtime_log_type;
+extern const gs_python_type_t gs_python_runtime_ends_type;
 extern const gs_python_type_t gs_python_runtime_jobs_type;
 extern const gs_python_type_t gs_python_runtime_lock_type;
 extern const gs_python_type_t gs_python_runtime_section_type;
 extern const gs_python_type_t gs_python_runtime_player_type;
+extern const gs_python_type_t gs_python_runtime_server_type;
 
 /* An entry of a method table: a function that takes its arguments as an array, with keywords. */
 #define GS_PYTHON_FUNCTION(name, function)                                                         \
@@ -111,6 +115,7 @@ extern PyMethodDef gs_python_job_log_methods[];
 extern PyMethodDef gs_python_job_loop_methods[];
 extern PyMethodDef gs_python_gpu_lock_methods[];
 extern PyMethodDef gs_python_plan_player_methods[];
+extern PyMethodDef gs_python_segment_server_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
 

@@ -10,7 +10,8 @@ typedef struct {
     const void *log; /* the log, and when it was opened, that `ring` belongs to */
     int64_t opened;
     int32_t process;
-    int32_t ring; /* -1: none was left */
+    int32_t ring;       /* -1: none was left */
+    const void *serves; /* the server whose segments this thread runs */
 } gs_rt_thread_state_t;
 
 gs_rt_thread_state_t *gs_rt_thread_state(void);

@@ -12,6 +12,7 @@ __all__ = ["PLANS", "locks_of", "program_files", "refuse_links", "refuse_program
 
 PLANS = ("edf_serial", "edf_parallel", "pbs")
 _FOLDER = Path(__file__).with_name("program")
+_WORDS = ("all", "create", "remove")  # in place of a process
 _NAME_BYTES = 64  # of a log, with the end of the text
 
 _VARIABLES = "CUDA_MODULE_LOADING=EAGER CUDA_MODULE_DATA_LOADING=EAGER"
@@ -20,6 +21,11 @@ _VARIABLES = "CUDA_MODULE_LOADING=EAGER CUDA_MODULE_DATA_LOADING=EAGER"
 def refuse_program(plan: Deployment) -> None:
     """Raise ValueError for names that no log has, and for jobs that no generated program runs."""
     for place in plan.places:
+        if place.process in _WORDS:
+            raise ValueError(
+                f"{named(place.name)}: got process {named(place.process)}, expected another name: "
+                "the program has it for itself"
+            )
         size = len(place.name.encode("utf-8", "replace"))
         if size >= _NAME_BYTES or "\0" in place.name:
             raise ValueError(
@@ -27,7 +33,7 @@ def refuse_program(plan: Deployment) -> None:
                 f"{_NAME_BYTES - 1}, as logs have them"
             )
         kinds = "".join(phase.kind[0] for phase in place.phases).strip("c")
-        if plan.way in PLANS and "c" in kinds:
+        if plan.played and "c" in kinds:
             raise ValueError(
                 f"{named(place.name)}: got CPU work between two GPU segments, expected none: its "
                 "GPU work is one part"
@@ -37,12 +43,14 @@ def refuse_program(plan: Deployment) -> None:
 def refuse_links(plan: Deployment) -> None:
     """Raise ValueError for tasks that tasks of other processes release."""
     process = {place.name: place.process for place in plan.places}
+    apart = plan.way == "time_slices"
+    more = " (mpcp, fmlp_plus and gpu_server run all tasks in one)" if apart else ""
     for place in plan.places:
         for name in place.after:
             if process[name] != place.process:
                 raise ValueError(
                     f"{named(place.name)}: got a task that {named(name)} of another process "
-                    "releases, expected tasks of one process"
+                    f"releases, expected tasks of one process{more}"
                 )
 
 
@@ -220,12 +228,21 @@ def _run(plan: Deployment) -> str:
         'jobs="${1:?number of jobs of each task (with a plan: of hyperperiods)}"',
         'how="${2:-}"',
         'cuda="${CUDA_HOME:-/usr/local/cuda}"',
-        "set --",
+        "build() {",
+        "    # shellcheck disable=SC2046 # options are words",
+        '    g++ -std=c++17 -O2 main.cpp -o main $(gpusched config --cflags --libs) "$@"',
+        "}",
         'if [ -f "$cuda/include/cuda.h" ]; then',
-        '    set -- -DGPUSCHED_CUDA "-I$cuda/include" -lcuda',
+        '    build -DGPUSCHED_CUDA "-I$cuda/include" "-L$cuda/lib64/stubs" -lcuda',
+        "    status=0",
+        "    ./main 2> /dev/null || status=$?",
+        '    if [ "$status" -eq 127 ] && [ "$how" = dry ]; then',
+        '        echo "no driver for CUDA here: streams are timers" >&2',
+        "        build",
+        "    fi",
+        "else",
+        "    build",
         "fi",
-        "# shellcheck disable=SC2046 # options are words",
-        'g++ -std=c++17 -O2 main.cpp -o main $(gpusched config --cflags --libs) "$@"',
     ]
     if plan.way == "mig":
         lines += [
@@ -235,16 +252,25 @@ def _run(plan: Deployment) -> str:
             '        sed -n "s/^ *MIG $1 .*(UUID: \\(MIG-[^)]*\\)).*/\\1/p" | sed -n "$2p"',
             "}",
         ]
-    if len(plan.processes) == 1:
-        process = plan.processes[0]
-        lines.append(f'{environment(plan, process)} ./main run.gslog all "$jobs" 0 "$how"')
-        return "\n".join(lines) + "\n"
-    lines += ['start="$(./main run.gslog create 0 0)"', "pids="]
-    for process in plan.processes:
+    lines += [
+        "pids=",
+        "finish() {",
+        '    for pid in $pids; do kill "$pid" 2> /dev/null || :; done',
+        *(["    ./main run.gslog remove 0 0 || :"] if locks_of(plan) else []),
+        "}",
+        "trap finish EXIT",
+        "# The shell lets its background processes ignore Ctrl-C.",
+        "trap 'exit 130' INT TERM",
+    ]
+    start, names = "0", [(plan.processes[0], "all")]
+    if len(plan.processes) > 1:
+        start, names = '"$start"', [(one, shell_word(one)) for one in plan.processes]
+        lines.append('start="$(./main run.gslog create 0 0)"')
+    for process, name in names:
         lines += [
-            f'{environment(plan, process)} ./main run.gslog {shell_word(process)} "$jobs" "$start" '
-            '"$how" &',
+            f'{environment(plan, process)} ./main run.gslog {name} "$jobs" {start} "$how" &',
             'pids="$pids $!"',
         ]
-    lines += ["status=0", 'for pid in $pids; do wait "$pid" || status=1; done', 'exit "$status"']
+    lines += ["status=0", 'for pid in $pids; do wait "$pid" || status=$?; done']
+    lines += ["pids=", 'exit "$status"']
     return "\n".join(lines) + "\n"

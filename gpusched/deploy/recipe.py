@@ -95,7 +95,8 @@ class Recipe:
         What the answer guarantees, and under which conditions.
     tasks
         For each task ``task``, ``process``, ``core``, ``fifo`` (its SCHED_FIFO priority),
-        ``ceiling``, ``urgency``, ``stream_priority``, ``group``, ``sms`` and ``instance``.
+        ``ceiling``, ``urgency``, ``stream_priority``, ``group``, ``sms``, ``instance``, and ``due``
+        (ns from a release to the instant that orders GPU work under edf_serial; otherwise 0).
     steps
         The steps in their order, each a `Step`.
     files
@@ -204,7 +205,7 @@ class Recipe:
     def __str__(self) -> str:
         keys = (
             *("task", "process", "core", "fifo", "ceiling", "urgency", "stream_priority", "sms"),
-            "instance",
+            *("instance", "due"),
         )
         used = [key for key in keys if any(task[key] not in (0, "") for task in self.tasks)]
         used = [key for key in used if key != "process" or len({t[key] for t in self.tasks}) > 1]
@@ -242,7 +243,8 @@ def _swapped(made: str, target: str) -> None:
 
 _TASK_KEYS: dict[str, type] = {
     **dict.fromkeys(("task", "process", "instance"), str),
-    **dict.fromkeys(("core", "fifo", "ceiling", "urgency", "stream_priority", "group", "sms"), int),
+    **dict.fromkeys(("core", "fifo", "ceiling", "urgency", "stream_priority", "group"), int),
+    **dict.fromkeys(("sms", "due"), int),
 }
 _STEP_KEYS: dict[str, type] = {
     **dict.fromkeys(("title", "kind", "text", "undo", "why"), str),

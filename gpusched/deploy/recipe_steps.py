@@ -373,6 +373,7 @@ def table_of(plan: Deployment) -> tuple[Mapping[str, Any], ...]:
             "group": one.group,
             "sms": one.sms,
             "instance": one.instance,
+            "due": one.due if plan.by_due else 0,
         }
         for one in plan.places
     )

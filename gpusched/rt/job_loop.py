@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from gpusched._support.text import shown
 from gpusched.model.workload.time_units import Time
 from gpusched.rt.job_log import Log, index_in, ns_of
 
-__all__ = ["Job", "jobs"]
+__all__ = ["Ends", "Job", "jobs"]
 
 
 @dataclass(frozen=True)
@@ -51,22 +51,43 @@ class Job:
         return self._log.segment(self.task, self.number, index)
 
 
+class Ends:
+    """Ends of the jobs of a loop, which release the jobs of other loops of this process.
+
+    >>> frame = gs.rt.Ends()
+    >>> camera = gs.rt.jobs("camera", "2ms", count=3, ends=frame)
+    >>> net = gs.rt.jobs("net", after=frame, every=2, deadline="2ms")
+    >>> [job.number for job in camera], [job.number for job in net]
+    ([0, 1, 2], [0, 1])
+    """
+
+    def __init__(self) -> None:
+        self._core = _core.runtime_ends_open()
+
+    def __repr__(self) -> str:
+        return "<Ends>"
+
+
 def jobs(
     task: str,
-    period: Time,
+    period: Time | None = None,
     *,
     first: int | None = None,
     deadline: Time | None = None,
     count: int | None = None,
+    after: Ends | Sequence[Ends] = (),
+    every: int = 1,
+    ends: Ends | None = None,
     log: Log | None = None,
     stop: Any = None,
 ) -> Iterator[Job]:
-    """Iterate over the jobs of a periodic task, each from its release on.
+    """Iterate over the jobs of a task, each from its release on.
 
-    The loop waits, without the GIL, for instants that are a period apart; a job whose release has
-    passed is begun at once. Its body is the job: with a log, its release, the CPU time of the
-    thread, its end and its lateness are recorded. A body that ends with ``break`` or an exception
-    leaves its job without an end. The loop stays in the thread that began it.
+    The loop waits, without the GIL, for instants that are a period apart, or for the ends of jobs
+    that other threads run; a job whose release has passed is begun at once. Its body is the job:
+    with a log, its release, the CPU time of the thread, its end and its lateness are recorded. A
+    body that ends with ``break`` or an exception leaves its job without an end. The loop stays in
+    the thread that began it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -82,13 +103,19 @@ def jobs(
     task
         Its name; with a log, one of the log's.
     period
-        Time between two releases in ns, or text such as "20ms".
+        Time between two releases in ns, or text such as "20ms". A task with ``after`` has none.
     first
         Instant of the first release, of ``gs.rt.now``. Default: the present one.
     deadline
-        Time from a release to the deadline of the job. Default: the period.
+        Time from a release to the deadline of the job. Default: the period; a task with ``after``
+        states it.
     count
         Number of jobs. Default: without an end.
+    after, every
+        `Ends` of the tasks that release this one, and a number: job j is released when job
+        j x ``every`` of each of them has ended. The loop ends where one of theirs has ended.
+    ends
+        `Ends` of the jobs of this loop, for those that they release.
     log
         Log of the jobs.
     stop
@@ -103,7 +130,11 @@ def jobs(
     Raises
     ------
     ValueError
-        A time or number is out of its range, or the log has no such task.
+        A time or number is out of its range, the log has no such task, or ``ends`` stand in
+        ``after``, too, or are those of another process.
+    RuntimeError
+        At a step: the task is more than 64 jobs behind one that releases it, another loop has the
+        same ``ends``, or another thread has begun the loop.
     KeyboardInterrupt
         In a wait for a release, within a tenth of a second.
     """
@@ -115,20 +146,50 @@ def jobs(
         raise TypeError(f"task: got {shown(task)}, expected a name")
     if count is not None and integer(count, "count") < 1:
         raise ValueError(f"count: got {count}, expected at least 1")
-    between = ns_of(period, "period")
+    before = (after,) if isinstance(after, Ends) else tuple(after)
+    for row, one in enumerate(before):
+        instance(one, Ends, f"after[{row}]")
+    if ends is not None:
+        instance(ends, Ends, "ends")
+    if ends in before:
+        raise ValueError("ends: got some that stand in after, too, expected those of this loop")
+    if before and (period is not None or first is not None or deadline is None):
+        raise ValueError(
+            "after: got a period, a first release or no deadline, expected a deadline alone"
+        )
+    if not before and (period is None or every != 1):
+        raise ValueError("after: got none, expected a period and every=1, or ends of other tasks")
+    if integer(every, "every") < 1:
+        raise ValueError(f"every: got {every}, expected at least 1")
+    between = 0 if period is None else ns_of(period, "period")
     options = {
         "task": number,
         "first": _core.runtime_now() if first is None else integer(first, "first"),
         "period": between,
         "deadline": between if deadline is None else ns_of(deadline, "deadline"),
         "jobs": count or 0,
+        "every": every,
     }
-    _core.runtime_jobs_open(None, **options)  # refuses what is wrong now, not at the first step
-    return _released(task, log, options, stop)
+    links = tuple(one._core for one in before)
+    _core.runtime_jobs_open(None, None, links, **options)  # refuses now what is wrong
+    return _released(task, log, ends, links, options, stop)
 
 
-def _released(task: str, log: Log | None, options: dict[str, int], stop: Any) -> Iterator[Job]:
-    loop = _core.runtime_jobs_open(None if log is None else log._core, **options)
-    while (found := loop.next(stop=stop)) is not None:
-        yield Job(task, *found, _log=log)
-        loop.end()
+def _released(
+    task: str,
+    log: Log | None,
+    ends: Ends | None,
+    links: tuple[_core.RuntimeEnds, ...],
+    options: dict[str, int],
+    stop: Any,
+) -> Iterator[Job]:
+    loop = _core.runtime_jobs_open(
+        None if log is None else log._core, None if ends is None else ends._core, links, **options
+    )
+    try:
+        while (found := loop.next(stop=stop)) is not None:
+            yield Job(task, *found, _log=log)
+            loop.end()
+    finally:
+        if ends is not None:
+            ends._core.finish()

@@ -99,7 +99,8 @@ class Kept(Tabular, Frozen):
             total = plural(int(self.jobs.sum()), "job")
             bounded = int((self.path_bound >= 0).sum())
             more = f" and {plural(bounded, 'path')}" if bounded else ""
-            return f"{total}{more} kept their bounds, and no condition was broken."
+            allowed = f", with a tolerance of {ns(self.tolerance)}" if self.tolerance else ""
+            return f"{total}{more} kept their bounds, and no condition was broken{allowed}."
         if task not in self.name:
             k = through.index(task)
             limit = int(self.path_bound[k])

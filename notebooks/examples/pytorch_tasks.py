@@ -3,7 +3,8 @@
     python pytorch_tasks.py deploy 1000 [dry]
 
 It takes the place of the program in the folder of a recipe: for streams and priority_streams, for
-mpcp and fmlp_plus with the lock of the runtime, and for pbs with its player.
+mpcp and fmlp_plus with the lock of the runtime, for gpu_server and edf_serial with its server, and
+for plans with its player. Tasks that others release are those of a pipeline.
 ``gpusched kept deploy/answer.npz deploy/run.gslog`` compares the log with the answer. With
 ``dry``, cores and priorities stay as they are. Threads of Python run one at a time: what they wait
 for each other belongs to the CPU times and the jitter of the answer.
@@ -27,6 +28,7 @@ WARM_UP = 3
 LOCK = "/gpusched-0"
 ORDERS = {"mpcp": "priority", "fmlp_plus": "fifo"}
 STREAMS = ("streams", "priority_streams")
+SERVED = ("gpu_server", "edf_serial")
 PLAN = "schedule.json"  # of recipes with a plan
 
 
@@ -73,11 +75,11 @@ class Program:
         self.recipe = gs.Recipe.load(folder)
         workload = gs.WorkloadAnswer.load(self.folder / "answer.npz").workload
         self.has_plan = PLAN in self.recipe.files
-        known = self.has_plan or self.recipe.way in (*STREAMS, *ORDERS)
-        if not known or any(task.after for task in workload):
+        known = self.has_plan or self.recipe.way in (*STREAMS, *ORDERS, *SERVED)
+        if not known:
             raise SystemExit(
-                f"{self.recipe.label}: expected streams, priority_streams, a lock or a plan, and "
-                "periodic tasks"
+                f"{self.recipe.label}: expected streams, priority_streams, a lock, a server or a "
+                "plan"
             )
         self.workload = workload
         self.places: dict[str, Any] = {place["task"]: place for place in self.recipe.tasks}
@@ -86,6 +88,8 @@ class Program:
             for task in workload
             if task.kernels
         }
+        self.ends = {name: gs.rt.Ends() for task in workload for name in task.after}
+        self.server: gs.rt.Server | None = None
         self.stop = bytearray(1)  # ends all waits of threads
 
     def jobs(self, task: gs.Task, count: int) -> Iterator[gs.rt.Job]:
@@ -96,23 +100,34 @@ class Program:
             int(ticks * self.workload.tick_ns)
             for ticks in (task.offset, task.period, task.deadline)
         )
+        if task.after:
+            when: dict[str, Any] = {
+                "after": [self.ends[name] for name in task.after], "every": task.every
+            }  # fmt: skip
+        else:
+            when = {"period": period, "first": self.first + offset, "count": count}
         return gs.rt.jobs(
-            task.name, period, first=self.first + offset, deadline=deadline, count=count,
-            log=self.log, stop=self.stop,
+            task.name, deadline=deadline, ends=self.ends.get(task.name), log=self.log,
+            stop=self.stop, **when,
         )  # fmt: skip
 
-    def run_job(self, job: gs.rt.Job, slot: gs.rt.Slot | None) -> None:
-        """Run a job without a plan, under the lock if the way has one."""
-        # CPU work before the GPU stands here
-        if work := self.work.get(job.task):
-            section = contextlib.nullcontext(False)
-            if slot is not None:
-                section = slot.section(job, stop=self.stop)
-            with section as owner_died, job.segment():
-                if owner_died:  # its last kernel may still run
-                    self.torch.cuda.synchronize()
-                work.run(job)
-        # and CPU work behind it here
+    def run_segment(self, job: gs.rt.Job, slot: gs.rt.Slot | None) -> None:
+        """Run the GPU work of a job without a plan, as the way has it."""
+        work = self.work[job.task]
+        if self.server is not None:  # in its thread
+            place = self.places[job.task]
+            urgency = place["urgency"]
+            if self.recipe.way == "edf_serial":  # the earlier it is due, the more urgent
+                urgency = -(job.release + place["due"])
+            self.server.run(job, work.submit, work.ended, urgency=urgency, stop=self.stop)
+            return
+        section = contextlib.nullcontext(False)
+        if slot is not None:
+            section = slot.section(job, stop=self.stop)
+        with section as owner_died, job.segment():
+            if owner_died:  # its last kernel may still run
+                self.torch.cuda.synchronize()
+            work.run(job)
 
     def run_task(self, task: gs.Task, count: int, lock: gs.rt.Lock | None) -> None:
         """Run the jobs of a task without a plan."""
@@ -123,19 +138,25 @@ class Program:
                 ceiling = 0 if self.dry else place["ceiling"]
                 slot = stack.enter_context(lock.join(place["urgency"], ceiling=ceiling))
             for job in jobs:
-                self.run_job(job, slot)
+                # CPU work before the GPU stands here
+                if task.name in self.work:
+                    self.run_segment(job, slot)
+                # and CPU work behind it here
 
     def run_tasks(self, count: int) -> None:
         """Run all tasks without a plan."""
         self.open_log(self.workload.names)
         lock = None
-        if self.recipe.way in ORDERS:
-            lock = gs.rt.Lock(LOCK, ORDERS[self.recipe.way], log=self.log)
-        try:
+        with contextlib.ExitStack() as stack:
+            if self.recipe.way in ORDERS:
+                stack.callback(gs.rt.Lock.remove, LOCK)
+                lock = gs.rt.Lock(LOCK, ORDERS[self.recipe.way], log=self.log)
+            if self.recipe.way in SERVED:
+                self.server = stack.enter_context(
+                    gs.rt.Server(**self.place("SERVER"), log=self.log)
+                )
             calls = [partial(self.run_task, task, count, lock) for task in self.workload]
             self.run_threads(calls, lambda: None)
-        finally:
-            gs.rt.Lock.remove(LOCK)
 
     def run_planned(self, task: gs.Task, count: int, player: gs.rt.Player) -> None:
         """Run the CPU work of the jobs of a task under a plan."""
@@ -158,7 +179,7 @@ class Program:
             raise SystemExit(f"{self.recipe.label}: expected one kernel for each job")
         planned = schedule.tasks.name
         self.open_log((*planned, *(name for name in self.workload.names if name not in planned)))
-        player = gs.rt.Player(schedule, **self.dispatcher(), awake="200us", log=self.log)
+        player = gs.rt.Player(schedule, **self.place("DISPATCHER"), awake="200us", log=self.log)
         calls = []
         for task in self.workload:
             has_thread = any(isinstance(part, gs.CPU) for part in task.segments)
@@ -170,10 +191,10 @@ class Program:
                 player.work(task.name, work.submit, work.ended, handshake=has_thread)
         self.run_threads(calls, lambda: player.run(first=self.first, cycles=cycles))
 
-    def dispatcher(self) -> dict[str, int]:
-        """Core and priority of the thread that plays."""
+    def place(self, thread: str) -> dict[str, int]:
+        """Core and priority of the thread that plays or serves."""
         text = (self.folder / "tasks.h").read_text("utf-8")
-        found = re.search(r"DISPATCHER_CPU = (\d+), DISPATCHER_FIFO = (\d+)", text)
+        found = re.search(rf"{thread}_CPU = (\d+), {thread}_FIFO = (\d+)", text)
         if self.dry or found is None:
             return {}
         return {"cpu": int(found[1]), "fifo": int(found[2])}
@@ -197,8 +218,8 @@ class Program:
 
 
 def main(folder: str, jobs: int, dry: bool = False) -> None:
-    """Run so many jobs of each task of the recipe in a folder (with a plan: hyperperiods), and
-    write run.gslog there."""
+    """Run so many jobs of each task of the recipe in a folder (with a plan: hyperperiods), or those
+    that others release, and write run.gslog there."""
     import torch
 
     program = Program(torch, folder, dry)

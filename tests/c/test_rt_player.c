@@ -15,6 +15,7 @@
 
 #include "minunit.h"
 #include "rt/rt.h"
+#include "rt/segment_server.h"
 
 #define MS 1000000
 #define LENGTH(array) ((int32_t)(sizeof array / sizeof *array))
@@ -448,6 +449,50 @@ static void serves(gs_rt_log_t *log)
     MU_CHECK(gs_rt_server_open(&options, &server) == GS_RT_ERR_VALUE && server == NULL);
 }
 
+static void *serve(void *arg)
+{
+    gs_rt_server_serve(arg);
+    return NULL;
+}
+
+static int ask_again(void *arg, const gs_rt_job_t *job)
+{
+    gs_rt_work_t work = {.arg = NULL, .submit = ask_again};
+    return gs_rt_server_run(arg, 1, &work, job) == GS_RT_ERR_STATE ? 0 : -1;
+}
+
+static void *ask_until_stopped(void *arg)
+{
+    gs_rt_work_t work = {.arg = server, .submit = ask_again};
+    gs_rt_job_t job = {.deadline = INT64_MAX};
+    int *result = arg;
+    while ((*result = gs_rt_server_run(server, 1, &work, &job)) == GS_RT_OK) {
+    }
+    return NULL;
+}
+
+/* No request is lost by a server that stops, and none of its own thread is taken. */
+static void stops_serving(void)
+{
+    for (int round = 0; round < 200; round++) {
+        gs_rt_server_options_t options = {.cpu = -1};
+        MU_CHECK(gs_rt_server_make(&options, &server) == GS_RT_OK);
+        pthread_t threads[3];
+        int results[2];
+        pthread_create(&threads[2], NULL, serve, server);
+        for (int k = 0; k < 2; k++) {
+            pthread_create(&threads[k], NULL, ask_until_stopped, &results[k]);
+        }
+        nap(round * 2000);
+        gs_rt_server_stop(server);
+        for (int k = 0; k < 3; k++) {
+            pthread_join(threads[k], NULL);
+        }
+        MU_CHECK(results[0] == GS_RT_STOPPED && results[1] == GS_RT_STOPPED);
+        gs_rt_server_free(server);
+    }
+}
+
 /* Timer and log ------------------------------------------------------------------------------- */
 
 static void ticks(void)
@@ -693,6 +738,7 @@ int main(void)
     refused_needs();
     refused_plans();
     serves(log);
+    stops_serving();
     ticks();
     loops(log);
     pipelines();

@@ -6,18 +6,21 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 import standin
 from native import clean_environment
+from quiet_machine import judge
 
 import gpusched as gs
 
 HERE = Path(__file__).parent
-SECONDS = 60
+SECONDS = 600  # of a program that hangs
 TOLERANCE = 15 * 10**6  # of a machine with real-time priorities,
-LOOSE = 10**9  # and of one without, where only the order counts
+LOOSE = 10**12  # and of any, where only the order counts
 CORES = sorted(os.sched_getaffinity(0))[:2]
 
 pytestmark = pytest.mark.skipif(
@@ -88,14 +91,28 @@ def run_any(command: list[str], folder: Path) -> subprocess.CompletedProcess[str
     )
 
 
+def with_priorities(command: list[str], folder: Path) -> int:
+    """Runs a program with real-time priorities, or dry where they are not allowed; the tolerance of
+    its times."""
+    if run_any(command, folder).returncode == 0:
+        return TOLERANCE
+    run([*command, "dry"], folder)
+    return LOOSE
+
+
 def played(main: Path, answer: gs.WorkloadAnswer) -> gs.Kept:
-    """Two jobs of each task, with real-time priorities where that is allowed."""
-    command = [str(main), "run.gslog", "all", "2", "0"]
-    tolerance = TOLERANCE
-    if run_any(command, main.parent).returncode != 0:
-        run([*command, "dry"], main.parent)
-        tolerance = LOOSE
-    return gs.kept(answer, gs.io.read_run_log(main.parent / "run.gslog"), tolerance=tolerance)
+    """A run of two jobs of each task: its order is kept, and on a quiet machine its times are."""
+    kept: list[gs.Kept] = []
+
+    def attempt(number: int) -> gs.Kept | None:
+        tolerance = with_priorities([str(main), "run.gslog", "all", "2", "0"], main.parent)
+        log = gs.io.read_run_log(main.parent / "run.gslog")
+        assert (loose := gs.kept(answer, log, tolerance=LOOSE)).kept, loose
+        kept.append(gs.kept(answer, log, tolerance=tolerance))
+        return None if kept[-1].kept else kept[-1]
+
+    judge(attempt)
+    return kept[-1]
 
 
 CASES = [
@@ -122,35 +139,33 @@ def test_a_program_keeps_its_guarantee(way: str, cuda: bool, tmp_path: Path) -> 
     if len(CORES) < 2:
         pytest.skip("needs two CPUs")
     main = built(gs.recipe(answer, cores=CORES), tmp_path / "deploy", cuda=cuda)
-    for _ in range(3):  # others may use this machine
-        found = played(main, answer)
-        if found.kept:
-            break
-    rules = {finding.rule for finding in found.broken}
-    assert not rules & {"order", "urgency", "two holders", "batch", "plan"}, found
-    assert found.kept, found
+    found = played(main, answer)
     assert found.jobs.min() >= 1 and found.jobs.max() >= 2
+    log = gs.io.read_run_log(main.parent / "run.gslog")
+    if grants := len(log.of("acquire")):  # each with one segment
+        assert grants == len(log.of("submit")) == len(log.of("gpu_end"))
 
 
-@pytest.mark.parametrize("way", ["mpcp", "one_stream"])
-def test_a_pipeline_is_released_by_its_tasks(way: str, tmp_path: Path) -> None:
+def pipeline(way: str) -> gs.WorkloadAnswer:
     kernel = gs.Kernel("8ms", blocks=4, threads=64)
     tasks = [
-        gs.Task("camera", "200ms", [gs.CPU("4ms"), kernel], offset="10ms"),
-        gs.Task("net", segments=[kernel, gs.CPU("2ms")], after="camera"),
+        gs.Task("camera", "200ms", [gs.CPU("4ms"), kernel], offset="10ms", deadline="60ms"),
+        gs.Task("net", segments=[kernel, gs.CPU("2ms")], after="camera", deadline="80ms"),
         gs.Task("log", segments=[gs.CPU("2ms")], after=["camera", "net"], every=2),
     ]
     path = gs.Path("frame to log", ["camera", "net", "log"])
-    answer = gs.analyze(
-        gs.Workload(tasks, "us", paths=[path]), gs.Platform("AGX Orin", cpus=1), way
-    )
-    assert answer.accepted
+    workload = gs.Workload(tasks, "us", paths=[path])
+    answer = gs.analyze(workload, gs.Platform("AGX Orin", cpus=1), way)
+    assert answer.accepted or answer.conditional
+    return answer
+
+
+@pytest.mark.parametrize("way", ["mpcp", "one_stream", "gpu_server", "edf_serial"])
+def test_a_pipeline_is_released_by_its_tasks(way: str, tmp_path: Path) -> None:
+    answer = pipeline(way)
     main = built(gs.recipe(answer, cores=CORES), tmp_path / "deploy", cuda=False)
-    for _ in range(3):  # others may use this machine
-        found = played(main, answer)
-        if found.kept:
-            break
-    assert found.kept and found.jobs.tolist() == [2, 2, 1], found
+    found = played(main, answer)
+    assert found.jobs.tolist() == [2, 2, 1]
     assert len(found.paths[0]) == 1 and found.paths[0].jobs.tolist() == [[0, 0, 0]]
 
 
@@ -173,6 +188,78 @@ def test_processes_share_a_log_and_a_first_release(tmp_path: Path) -> None:
     found = gs.kept(answer, log, tolerance=LOOSE)
     assert found.jobs.tolist() == [2, 2, 2]
     assert not found.broken, found
+
+
+def with_command(folder: Path, **more: str) -> dict[str, str]:
+    """An environment in which scripts find the command gpusched."""
+    (folder / "bin").mkdir()
+    command = folder / "bin" / "gpusched"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpusched "$@"\n')
+    command.chmod(0o755)
+    return clean_environment(PATH=f"{folder / 'bin'}:{os.environ['PATH']}", **more)
+
+
+def test_the_script_with_a_toolkit_and_no_driver(tmp_path: Path) -> None:
+    """Dry, streams are timers; otherwise the program does not start."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    answer, folder = pipeline("mpcp"), tmp_path / "deploy"
+    gs.recipe(answer, cores=CORES).save(folder)
+    stubs = tmp_path / "cuda/lib64/stubs"
+    for one in (stubs, tmp_path / "cuda/include"):
+        one.mkdir(parents=True)
+    shutil.copy(HERE / "cuda.h", tmp_path / "cuda/include")
+    shutil.copy(standin.build(), stubs / "libcuda.so")  # is linked, and not found at the start
+    environment = with_command(tmp_path, CUDA_HOME=str(tmp_path / "cuda"))
+    dry, real = (
+        subprocess.run(
+            [str(folder / "run.sh"), "2", *how],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env=environment,
+        )
+        for how in (["dry"], [])
+    )
+    assert dry.returncode == 0 and "streams are timers" in dry.stderr, dry.stderr
+    found = gs.kept(answer, gs.io.read_run_log(folder / "run.gslog"), tolerance=LOOSE)
+    assert found.kept and found.jobs.tolist() == [2, 2, 1], found
+    assert real.returncode == 127 and "libcuda" in real.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the lock is for Linux")
+@pytest.mark.parametrize("processes", [("front", "back"), (None, None)], ids=["two", "one"])
+def test_a_script_that_is_ended(processes: tuple[str | None, ...], tmp_path: Path) -> None:
+    """Its processes end with it, and the lock is removed."""
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    kernel = gs.Kernel("2ms", blocks=8, threads=64)
+    tasks = [
+        gs.Task(name, "50ms", [kernel], process=process)
+        for name, process in zip("ab", processes, strict=True)
+    ]
+    answer = gs.analyze(gs.Workload(tasks, "us"), gs.Platform("A100", cpus=2), "mpcp")
+    gs.recipe(answer).save(tmp_path / "deploy")
+    script = subprocess.Popen(
+        [str(tmp_path / "deploy" / "run.sh"), "1000000", "dry"],
+        env=with_command(tmp_path, CUDA_HOME=str(tmp_path)),
+        start_new_session=True,
+    )
+    lock, log = Path("/dev/shm/gpusched-0"), tmp_path / "deploy" / "run.gslog"
+    while not (log.exists() and len(gs.io.read_run_log(log).of("complete")) > 2):
+        assert script.poll() is None
+        time.sleep(0.05)
+    assert lock.exists()
+    script.terminate()
+    assert script.wait(SECONDS) == 130
+    assert not lock.exists()
+    for _ in range(SECONDS * 20):  # until no process of its session is left
+        try:
+            os.killpg(script.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("processes are left")
 
 
 def test_a_program_says_what_is_wrong(tmp_path: Path) -> None:

@@ -629,6 +629,13 @@ def test_tasks_of_other_processes_release_none() -> None:
         gs.recipe(answer)
 
 
+def test_a_process_has_no_word_of_the_program() -> None:
+    task = gs.Task("a", "20ms", [gs.Kernel("1ms", blocks=8, threads=64)], process="remove")
+    answer = gs.analyze(gs.Workload([task], tick="us"), gs.Platform("A100", cpus=2), "mpcp")
+    with pytest.raises(ValueError, match=r"^a: got process remove, expected another name"):
+        gs.recipe(answer)
+
+
 def test_copies_are_stated_as_they_are_counted() -> None:
     kernel = gs.Kernel("1ms", blocks=8, threads=256)
     w = gs.Workload([gs.Task("a", "20ms", [gs.CopyIn("1ms"), kernel, gs.CPU("1ms")])], tick="us")

@@ -70,7 +70,7 @@ int main(int, char **arguments)
     logged.tasks = plan->tasks;
     gs_rt_player_options_t options{};
     options.cpu = -1;
-    options.hang_ns = 5000000000;
+    options.hang_ns = 300000000000;
     if (gs_rt_log_create(arguments[2], &logged, &log) < 0 ||
         (options.log = log, gs_rt_player_open(plan, &options, &player) < 0)) {
         std::fprintf(stderr, "%s\n", gs_rt_error());

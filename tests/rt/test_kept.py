@@ -65,6 +65,8 @@ def test_a_run_within_all_bounds() -> None:
     assert found.response.tolist() == [3 * MS + 10 + MS // 10, 6 * MS + 10 + MS // 10]
     assert found.bound.tolist() == [int(r) * 1000 for r in LOCKED.response]
     assert found.why() == "5 jobs kept their bounds, and no condition was broken."
+    said = gs.kept(LOCKED, run_of().log(), tolerance=10 * MS).why()
+    assert said.endswith("and no condition was broken, with a tolerance of 10ms.")
     assert found.why("a").startswith("a: response at most 3.10001ms in 3 jobs, for a bound of ")
     table = found.to_frame()
     assert list(table.columns) == ["task", "jobs", "response", "bound", "slack", "findings"]

@@ -15,14 +15,16 @@ from pathlib import Path
 
 import pytest
 from native import CSRC, Compiler, clean_environment
+from quiet_machine import judge
 
 import gpusched as gs
 
 FOLDER = Path(__file__).parent
 ROOT = CSRC.parent
 C = FOLDER.parent / "c"
-SECONDS = 60
+SECONDS = 600  # of a program that hangs
 SLACK = 4  # times the delay of the control thread of the same run, and 1 ms
+LOOSE = 10**12  # ns, of verdicts that are about orders
 
 pytestmark = pytest.mark.skipif(
     bool(os.environ.get("GPUSCHED_SANITIZE")), reason="links what pip installs"
@@ -84,16 +86,17 @@ def test_tasks_that_take_turns(
     assert answer.schedulable
     given = [":".join(map(str, task)) for task in TASKS]
     expected = {"none": set(), "slow": {"segment"}, "early": {"release"}, "two": {"two holders"}}
-    for _ in range(3):  # others may use this machine: the control thread does not see every delay
+
+    def attempt(number: int) -> gs.Kept | None:
         jitter = int(run(built["locked"], tmp_path / "log", way, "3", fault, *given))
         log = gs.io.read_run_log(tmp_path / "log")
         found = gs.kept(answer, log, tolerance=10**6 + SLACK * jitter)
         rules = {finding.rule for finding in found.broken}
         assert found.jobs.tolist() == [3, 3]
         assert not rules & {"order", "urgency"}, found
-        if expected[fault] <= rules and (fault != "none" or found.kept):
-            return
-    pytest.fail(str(found), pytrace=False)
+        return None if expected[fault] <= rules and (fault != "none" or found.kept) else found
+
+    judge(attempt)
 
 
 def plan() -> gs.Schedule:
@@ -104,12 +107,17 @@ def plan() -> gs.Schedule:
 
 def test_a_schedule_that_is_played(built: dict[str, Path], tmp_path: Path) -> None:
     plan().save(tmp_path / "plan.json")
-    assert run(built["player"], tmp_path / "plan.json", tmp_path / "log", "2") == "0\n"
-    log = gs.io.read_run_log(tmp_path / "log")
-    assert log.name == plan().tasks.name
-    found = gs.kept(plan(), log, tolerance=10**7)
-    assert found.kept, found
-    log.to_chrome_trace(tmp_path / "trace.json")
+
+    def attempt(number: int) -> gs.Kept | None:
+        assert run(built["player"], tmp_path / "plan.json", tmp_path / "log", "2") == "0\n"
+        log = gs.io.read_run_log(tmp_path / "log")
+        assert log.name == plan().tasks.name
+        assert gs.kept(plan(), log, tolerance=LOOSE).kept
+        log.to_chrome_trace(tmp_path / "trace.json")
+        found = gs.kept(plan(), log, tolerance=10**7)
+        return None if found.kept else found
+
+    judge(attempt)
     run(built["player"], tmp_path / "plan.json", tmp_path / "log", "2", "slow")
     slow = gs.kept(plan(), gs.io.read_run_log(tmp_path / "log"), tolerance=10**7)
     assert "batch length" in {finding.rule for finding in slow.broken}
@@ -134,7 +142,7 @@ def test_jobs_that_need_others_are_played_behind_them(
     forked().save(tmp_path / "plan.json")
     assert run(built["player"], tmp_path / "plan.json", tmp_path / "log", "2") == "0\n"
     log = gs.io.read_run_log(tmp_path / "log")
-    found = gs.kept(forked(), log, tolerance=10**8)
+    found = gs.kept(forked(), log, tolerance=LOOSE)
     assert found.kept, found
     document = json.loads((tmp_path / "plan.json").read_text())
     document["frames"][0]["batch"], document["frames"][2]["batch"] = [[3, 0]], [[0, 0]]

@@ -1,20 +1,110 @@
-/* Loops over the jobs of a task for Python. */
+/* Loops over the jobs of a task for Python, and ends of jobs that release those of other tasks. */
+#include <stdatomic.h>
+#include <unistd.h>
+
 #include "python/support/handle.h"
 #include "python/support/parameters.h"
 #include "python/support/runtime_calls.h"
+#include "rt/job_ends.h"
 #include "rt/job_loop.h"
+
+typedef struct {
+    gs_rt_ends_t *ends;
+    atomic_flag taken; /* by the loop whose ends they are, for good */
+    pid_t process;     /* that has made them */
+} ends_t;
 
 typedef struct {
     gs_rt_jobs_t jobs;
     gs_rt_job_loop_t loop;
-    PyObject *log; /* a handle, or None */
+    PyObject *log, *ends; /* handles, or None */
+    PyObject *after;      /* a tuple of handles */
+    gs_rt_ends_t **after_ends;
     unsigned long thread;
     bool running; /* a job has been released and has not ended */
 } loop_t;
 
+/* Ends ---------------------------------------------------------------------------------------- */
+
+static void dealloc_ends(PyObject *object)
+{
+    ends_t *self = gs_python_handle_value(object);
+    gs_rt_ends_close(self->ends);
+    PyMem_Free(self);
+    gs_python_handle_free(object);
+}
+
+GS_PYTHON_SIGNATURE(ends_open, "runtime_ends_open()", "", "RuntimeEnds",
+                    "Ends of the jobs of a loop, for loops that they release (gs_rt_ends_open).");
+
+static PyObject *ends_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
+{
+    if (!gs_python_parse(&ends_open_signature, args, nargs, kwnames)) {
+        return NULL;
+    }
+    ends_t *self = PyMem_Calloc(1, sizeof *self);
+    if (self == NULL) {
+        return gs_python_no_memory();
+    }
+    atomic_flag_clear(&self->taken);
+    self->process = getpid();
+    int status = gs_rt_ends_open(&self->ends);
+    PyObject *handle = status != GS_RT_OK
+                           ? gs_python_runtime_raise(status)
+                           : gs_python_handle_new(module, GS_PYTHON_RUNTIME_ENDS, self);
+    if (handle == NULL) {
+        gs_rt_ends_close(self->ends);
+        PyMem_Free(self);
+    }
+    return handle;
+}
+
+/* The ends of an argument, if they are of this process; else NULL with an exception. */
+static ends_t *read_ends(PyObject *module, PyObject *object, const char *name)
+{
+    ends_t *self = gs_python_handle_read(module, GS_PYTHON_RUNTIME_ENDS, object, name);
+    if (self != NULL && self->process != getpid()) {
+        PyErr_Format(PyExc_ValueError, "%s: got ends of another process, expected of this one",
+                     name);
+        return NULL;
+    }
+    return self;
+}
+
+GS_PYTHON_SIGNATURE(ends_finish, "finish($self)", "", "None", "Says that no job ends any more.");
+
+static PyObject *ends_finish(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
+{
+    if (!gs_python_parse(&ends_finish_signature, args, nargs, kwnames)) {
+        return NULL;
+    }
+    const ends_t *self = gs_python_handle_value(object);
+    gs_rt_ends_finish(self->ends);
+    return Py_NewRef(Py_None);
+}
+
+static PyMethodDef ends_methods[] = {
+    GS_PYTHON_FUNCTION("finish", ends_finish),
+    {NULL, NULL, 0, NULL},
+};
+
+const gs_python_type_t gs_python_runtime_ends_type = {
+    "gpusched._core.RuntimeEnds",
+    "Ends of the jobs of a loop; made by runtime_ends_open.",
+    dealloc_ends,
+    ends_methods,
+};
+
+/* Loops --------------------------------------------------------------------------------------- */
+
 static void free_loop(loop_t *self)
 {
     Py_XDECREF(self->log);
+    Py_XDECREF(self->ends);
+    Py_XDECREF(self->after);
+    PyMem_Free(self->after_ends);
     PyMem_Free(self);
 }
 
@@ -24,19 +114,62 @@ static void dealloc(PyObject *object)
     gs_python_handle_free(object);
 }
 
-GS_PYTHON_SIGNATURE(jobs_open, "runtime_jobs_open(log, *, task, first, period, deadline, jobs)",
-                    "O<RuntimeLog | None>iLLLL", "RuntimeJobs",
-                    "Begins a loop over jobs (0: without an end) in the calling thread.");
+/* The loop releases those of `ends` and is released by those of `after`; false with an exception.
+ */
+static bool join(loop_t *self, PyObject *module, PyObject *ends_in, PyObject *after_in)
+{
+    if (!PyTuple_Check(after_in)) {
+        PyErr_SetString(PyExc_TypeError, "after: expected a tuple of ends");
+        return false;
+    }
+    Py_ssize_t count = PyTuple_Size(after_in);
+    if (count > INT16_MAX) {
+        PyErr_Format(PyExc_ValueError, "after: got %zd ends, expected at most %d", count,
+                     INT16_MAX);
+        return false;
+    }
+    self->after_ends = PyMem_Calloc((size_t)count + 1, sizeof(gs_rt_ends_t *));
+    if (self->after_ends == NULL) {
+        gs_python_no_memory();
+        return false;
+    }
+    for (Py_ssize_t k = 0; k < count; k++) {
+        const ends_t *before = read_ends(module, PyTuple_GetItem(after_in, k), "after");
+        if (before == NULL) {
+            return false;
+        }
+        self->after_ends[k] = before->ends;
+    }
+    self->jobs.after = self->after_ends;
+    self->jobs.afters = (int32_t)count;
+    ends_t *own = ends_in == Py_None ? NULL : read_ends(module, ends_in, "ends");
+    if (own == NULL) {
+        return ends_in == Py_None;
+    }
+    if (atomic_flag_test_and_set(&own->taken)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "ends: got those of another loop, expected ones of their own");
+        return false;
+    }
+    self->jobs.ends = own->ends;
+    return true;
+}
+
+GS_PYTHON_SIGNATURE(
+    jobs_open, "runtime_jobs_open(log, ends, after, *, task, first, period, deadline, jobs, every)",
+    "O<RuntimeLog | None>O<RuntimeEnds | None>O<tuple[RuntimeEnds, ...]>iLLLLi", "RuntimeJobs",
+    "Begins a loop over jobs (0: without an end) in the calling thread. ends: of its\n"
+    "jobs; after: those that release them, job j the ends of jobs j * every.");
 
 static PyObject *jobs_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
 {
-    PyObject *log_in;
-    int task;
+    PyObject *log_in, *ends_in, *after_in;
+    int task, every;
     long long first, period, deadline, jobs;
     gs_rt_log_t *log;
-    if (!gs_python_parse(&jobs_open_signature, args, nargs, kwnames, &log_in, &task, &first,
-                         &period, &deadline, &jobs) ||
+    if (!gs_python_parse(&jobs_open_signature, args, nargs, kwnames, &log_in, &ends_in, &after_in,
+                         &task, &first, &period, &deadline, &jobs, &every) ||
         !gs_python_runtime_log(module, log_in, &log)) {
         return NULL;
     }
@@ -56,13 +189,18 @@ static PyObject *jobs_open(PyObject *module, PyObject *const *args, Py_ssize_t n
         .jobs = jobs,
         .log = log,
         .stopped = gs_python_runtime_stopped,
+        .every = every,
     };
     self->log = Py_NewRef(log_in);
+    self->ends = Py_NewRef(ends_in);
+    self->after = Py_NewRef(after_in);
     self->thread = PyThread_get_thread_ident();
-    int status = gs_rt_job_loop_open(&self->loop, &self->jobs);
-    PyObject *handle = status != GS_RT_OK
-                           ? gs_python_runtime_raise(status)
-                           : gs_python_handle_new(module, GS_PYTHON_RUNTIME_JOBS, self);
+    PyObject *handle = NULL;
+    if (join(self, module, ends_in, after_in)) {
+        int status = gs_rt_job_loop_open(&self->loop, &self->jobs);
+        handle = status != GS_RT_OK ? gs_python_runtime_raise(status)
+                                    : gs_python_handle_new(module, GS_PYTHON_RUNTIME_JOBS, self);
+    }
     if (handle == NULL) {
         free_loop(self);
     }
@@ -146,6 +284,7 @@ const gs_python_type_t gs_python_runtime_jobs_type = {
 };
 
 PyMethodDef gs_python_job_loop_methods[] = {
+    GS_PYTHON_FUNCTION("runtime_ends_open", ends_open),
     GS_PYTHON_FUNCTION("runtime_jobs_open", jobs_open),
     {NULL, NULL, 0, NULL},
 };

@@ -3,8 +3,9 @@
 //     main LOG PROCESS JOBS START [dry]
 //
 // PROCESS: tasks of this process, or all; "create" only makes the log and prints a START, the first
-// release in ns of CLOCK_MONOTONIC (0: soon). JOBS: of each task, or those that others release.
-// dry: cores and priorities stay as they are. tasks.h has the numbers, work.h the work.
+// release in ns of CLOCK_MONOTONIC (0: soon), and "remove" only removes what processes share. JOBS:
+// of each task, or those that others release. dry: cores and priorities stay as they are. tasks.h
+// has the numbers, work.h the work.
 #include <gpusched/rt.h>
 
 #include <atomic>
@@ -25,7 +26,6 @@ static std::vector<gs_rt_lock_t *> locks;
 static std::mutex submitting; // of the one stream
 static gpu_stream_t one_stream;
 static bool dry;
-static int64_t origin;                 // of all releases
 static gs_rt_ends_t *ends[TASK_COUNT]; // of tasks that release others
 static std::atomic<bool> gave_up;      // a task, before its first job
 
@@ -39,7 +39,9 @@ struct Segment {
 static int submit(void *arg, const gs_rt_job_t *job)
 {
     auto *segment = static_cast<Segment *>(arg);
-    gs_rt_log_event(logged, GS_RT_EV_SUBMIT, job->task, job->job, segment->phase);
+    if (server == nullptr) { // which logs segments itself
+        gs_rt_log_event(logged, GS_RT_EV_SUBMIT, job->task, job->job, segment->phase);
+    }
     if (gpu_enter() < 0 ||
         gpu_work(segment->task, segment->phase, segment->stream, segment->ns) < 0) {
         return -1;
@@ -52,7 +54,7 @@ static int wait_for(void *arg, const gs_rt_job_t *job, int64_t until)
     const auto *segment = static_cast<Segment *>(arg);
     const int status = until == INT64_MAX ? gpu_wait(segment->stream, segment->mark)
                                           : gpu_wait_until(segment->stream, segment->mark, until);
-    if (status == GS_RT_OK) {
+    if (status == GS_RT_OK && server == nullptr) {
         gs_rt_log_event(logged, GS_RT_EV_GPU_END, job->task, job->job, segment->phase);
     }
     return status;
@@ -69,7 +71,9 @@ static bool run_segment(Segment &segment, gs_rt_lock_t *lock, int slot, const gs
 {
     if (server != nullptr) {
         const gs_rt_work_t work = {&segment, submit, wait_for};
-        return gs_rt_server_run(server, urgency_of(TASKS[job.task], job), &work, &job) >= 0;
+        gs_rt_job_t of = job;
+        of.kernel = segment.phase;
+        return gs_rt_server_run(server, urgency_of(TASKS[job.task], job), &work, &of) >= 0;
     }
     if (lock != nullptr && gs_rt_lock_acquire(lock, slot, &job, SPIN_LOCK, INT64_MAX) < 0) {
         return false;
@@ -254,8 +258,11 @@ int main(int count, char **arguments)
     const bool all = process == "all";
     int64_t first = std::atoll(arguments[4]);
     dry = count > 5 && std::strcmp(arguments[5], "dry") == 0;
-    if (all || process == "create") {
-        remove_locks(); // of an earlier run that was ended
+    if (all || process == "create" || process == "remove") {
+        remove_locks(); // also of an earlier run that was ended
+    }
+    if (process == "remove") {
+        return 0;
     }
     if (!open_log(arguments[1], all || process == "create")) {
         std::fprintf(stderr, "%s\n", gs_rt_error());
@@ -286,7 +293,7 @@ int main(int count, char **arguments)
         std::fprintf(stderr, "%s\n", gs_rt_error());
         return 1;
     }
-    origin = first = first > 0 ? first : soon;
+    first = first > 0 ? first : soon;
     std::vector<std::thread> threads;
     bool failed[TASK_COUNT] = {}, any = own.empty();
     for (const int index : own) {
