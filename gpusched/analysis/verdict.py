@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._support.budget import Budget
-    from gpusched.simulate.challenge_result import Challenge
+    from gpusched.simulate.challenge_run import Challenge
 
 __all__ = ["TERMS", "Verdict"]
 

@@ -35,8 +35,8 @@ from gpusched.model.workload.periodic_task import Launches, Task
 from gpusched.model.workload.platforms import Platform, process_of_each
 from gpusched.model.workload.segments import CPU, DLA, CopyIn, Kernel
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.machine_run import NEVER, MachineModel
+from gpusched.simulate.run_arguments import execution_shares, gap_share
 
 __all__ = ["INSIDE", "MACHINE_WAYS", "begins_and_ends_on_gpu", "gpu_sections", "machine_model"]
 

@@ -87,9 +87,9 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.arguments.run_arguments import gap_share
 from gpusched.simulate.machine_result import MachineRun
 from gpusched.simulate.machine_run import MachineModel, MachineStack
+from gpusched.simulate.run_arguments import gap_share
 from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:

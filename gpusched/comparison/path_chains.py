@@ -8,7 +8,7 @@ from gpusched._support.text import clip
 from gpusched.comparison.path_runs import PathRun, TaskJobs, strides
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.chains import Chain, Stage
+from gpusched.simulate.machine_timeline import Chain, Stage
 
 __all__ = ["worst_chain"]
 

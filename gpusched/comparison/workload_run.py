@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from gpusched._draw.timeline import Timeline
     from gpusched.comparison.waits.machine_waits import MachineSetting
     from gpusched.comparison.waits.wait_sums import JobSpan
-    from gpusched.simulate.chains import Chain
+    from gpusched.simulate.machine_timeline import Chain
 
 __all__ = ["WorkloadRun"]
 

@@ -29,7 +29,7 @@ from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import Launches
 from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
-from gpusched.simulate.run_slices import run_to_end
+from gpusched.simulate.run_results import run_to_end
 
 __all__ = [
     "DIRECTION_NUMBERS",

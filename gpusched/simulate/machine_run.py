@@ -18,7 +18,7 @@ from gpusched._support.budget import Budget, as_budget, within_seconds
 from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration, limit
 from gpusched.model.gpu import GPU
-from gpusched.simulate.run_slices import run_to_end
+from gpusched.simulate.run_results import run_to_end
 
 __all__ = ["MACHINE_LOGS", "NEVER", "MachineLogs", "MachineModel", "MachineStack", "run_machine"]
 __all__ += ["stack_machine"]

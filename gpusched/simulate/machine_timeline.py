@@ -1,4 +1,4 @@
-"""Timelines of runs of whole machines: CPUs, copies, and the kernels of each task; their use."""
+"""Timelines of runs of whole machines: CPUs, copies, the kernels of each task, chains of jobs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,63 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
-from gpusched.simulate.chains import Chain, chain_pieces
 
-__all__ = ["picture", "running_blocks", "shares", "trace"]
+_WAIT = "#999999"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A job of a chain: when it has the result of the job before it, or was released, and its end.
+
+    ``reads``: whether it reads that result, which does not release it.
+    """
+
+    task: int
+    job: int
+    start: int
+    end: int
+    reads: bool
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The jobs behind a time of a path, from its beginning to its end, in ticks of the run.
+
+    ``name`` is that of the path, ``text`` also tells the time. ``before`` and ``after`` say what
+    happens before the first job and after the last one, if the time has such parts.
+    """
+
+    name: str
+    text: str
+    since: int
+    end: int
+    stages: tuple[Stage, ...]
+    before: str = ""
+    after: str = ""
+
+
+def chain_pieces(chain: Chain, lane: int, names: Sequence[str]) -> Iterator[Piece]:
+    """The jobs of a chain in one lane, and pale what is between them: together, its time."""
+    at, last = chain.since, ""
+    for stage in chain.stages:
+        name = f"{names[stage.task]} #{stage.job}"
+        if stage.start > at:
+            text = f"result of {last} before {name}" if last else chain.before
+            yield Piece(lane, at, stage.start, text, _WAIT, style="idle", chained=True)
+        yield Piece(
+            lane,
+            stage.start,
+            stage.end,
+            name,
+            stage.task,
+            label=str(stage.job),
+            times={"length": stage.end - stage.start},
+            chained=True,
+        )
+        at, last = stage.end, name
+    if chain.end > at:
+        yield Piece(lane, at, chain.end, chain.after, _WAIT, style="idle", chained=True)
+
 
 Spans = tuple[Int64Array, Int64Array]
 """Starts and ends."""

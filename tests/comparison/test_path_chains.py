@@ -19,7 +19,7 @@ from gpusched._draw.timeline import BODY, Lane, Link, Piece, Timeline
 from gpusched.comparison.path_chains import worst_chain
 from gpusched.model.workload.path import KINDS
 from gpusched.simulate import machine_timeline
-from gpusched.simulate.chains import Chain, chain_pieces
+from gpusched.simulate.machine_timeline import Chain, chain_pieces
 
 pytestmark = pytest.mark.python
 

@@ -16,7 +16,7 @@ from reference import occupancy
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.simulate import hierarchy_timeline, run_slices
+from gpusched.simulate import hierarchy_timeline, run_results
 from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Hierarchy
 
 # Of Amert et al.: two SMs as in a TX2.
@@ -520,7 +520,7 @@ def test_slices_budgets_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = gs.simulate.hierarchy(launches, TX2, timeslice=50, seed=1)
     assert whole.outcome == "done"
     for size in (1, 3, 100):
-        monkeypatch.setattr(run_slices, "_SLICE", size)
+        monkeypatch.setattr(run_results, "_SLICE", size)
         seen: list[tuple[int, int]] = []
         run = gs.simulate.hierarchy(
             launches,
