@@ -25,13 +25,13 @@ from gpusched._support.arguments import (
 from gpusched._support.budget import (
     Budget,
     BudgetSpent,
+    Progress,
     as_budget,
     raise_if_stopped,
     share_of,
     spent,
     within_seconds,
 )
-from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import GedfVerdict

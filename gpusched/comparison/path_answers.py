@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched._support.text import clip
 from gpusched.analysis.path_times import PathTimes, path_bounds, waiting_results
 from gpusched.model.answer import Times

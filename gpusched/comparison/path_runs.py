@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
 from gpusched.comparison.finer_ticks import ticks_up

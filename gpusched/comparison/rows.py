@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusched._support.arguments import instance
 from gpusched._support.budget import Budget, spent
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched.comparison.analyses import Request, with_costs
 from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import GrownModels, Growth, Margin

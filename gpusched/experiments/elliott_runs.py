@@ -19,7 +19,7 @@ import numpy as np
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of, real, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched.experiments.elliott_counts import SCENARIOS
 from gpusched.generate.elliott_sets import UTILIZATIONS

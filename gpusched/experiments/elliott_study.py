@@ -15,7 +15,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer, one_of, seed_key, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
 from gpusched.experiments.elliott_counts import (

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched.model.batches import SLOWDOWNS as FACTORS
 from gpusched.study.execution import Execution

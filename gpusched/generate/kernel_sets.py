@@ -12,14 +12,15 @@ from gpusched._support.arguments import (
     FloatArray,
     Int64Array,
     at_least,
+    copied,
     int_array,
     integer,
     real,
+    same_numbers,
     seed_key,
     set_count,
     set_number,
 )
-from gpusched._support.large_arrays import copied, same_numbers
 from gpusched._support.text import shown
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.profiles import PARTS

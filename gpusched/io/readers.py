@@ -20,9 +20,8 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import path_text
-from gpusched.io import examiner, rule_check
-from gpusched.io.block_log import BlockLog
-from gpusched.io.rule_check import Violation
+from gpusched.io import block_log, examiner
+from gpusched.io.block_log import BlockLog, Violation
 from gpusched.io.traces import trace_files
 from gpusched.io.traces.kineto import NoKernels
 from gpusched.io.traces.trace import Trace
@@ -454,7 +453,7 @@ def check_rules(
     found = []
     for one in logs:
         wait = (one.launch_latency() or 0) if allowance is None else allowance
-        found += rule_check.check(one, device, margin, placement, wait)
+        found += block_log.check(one, device, margin, placement, wait)
     return found
 
 

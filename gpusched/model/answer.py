@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_number
-from gpusched._support.saved import Frozen, Saved, same
+from gpusched._support.results import Frozen, Saved, same
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import TICKS, clip, escape, plural, shown
 from gpusched.model.workload.time_units import time_in_text

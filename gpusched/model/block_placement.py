@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched.model.gpu import GPU, as_gpu, kernel_columns
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, flag, int_array, is_sequence
 from gpusched._support.registry import enumeration, limit
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.gpus.capabilities import (
     Capability,

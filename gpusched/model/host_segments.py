@@ -20,9 +20,9 @@ from gpusched._support.arguments import (
     at_least,
     int_array,
     one_of,
+    spread,
     task_names,
 )
-from gpusched._support.large_arrays import spread
 from gpusched.model.task_sets import TaskSet
 
 __all__ = [

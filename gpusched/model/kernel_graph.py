@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, integer
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.text import plural, shown
 from gpusched.model.kernel_tasks import KernelTasks
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, NoArray, at_least, frozen, int_array, names
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched._support.arguments import MAX_BYTES, Int64Array, flag
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import clip, shown
 from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_rows import BatchTasks, rows_of

@@ -11,8 +11,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import flag, one_of
-from gpusched._support.budget import Budget, as_budget
-from gpusched._support.progress import Progress, reporter
+from gpusched._support.budget import Budget, Progress, as_budget, reporter
 from gpusched._support.registry import limit
 from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_rows import BatchTasks

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array, flag, instance, int_array, integer
 from gpusched._support.budget import raise_if_stopped
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
 from gpusched.model.kernel_tasks import KernelTasks

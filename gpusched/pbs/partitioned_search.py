@@ -11,10 +11,16 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, instance, integer
-from gpusched._support.budget import Budget, as_budget, raise_if_stopped, spent_text
-from gpusched._support.progress import Progress, reporter
+from gpusched._support.budget import (
+    Budget,
+    Progress,
+    as_budget,
+    raise_if_stopped,
+    reporter,
+    spent_text,
+)
 from gpusched._support.registry import enumeration, limit
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import shown
 from gpusched.model.answer import Answer, Claim, missing
 from gpusched.model.batch_table import BatchTable

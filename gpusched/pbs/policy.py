@@ -18,7 +18,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import FloatArray, Int64Array, frozen, int_array, one_of, seed_key
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Frozen, Saved, same
+from gpusched._support.results import Frozen, Saved, same
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape, shown
 from gpusched.model.batch_rows import BatchTasks, precedence_of, rows_of

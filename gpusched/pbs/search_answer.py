@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import spent_text
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched.model.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_rows import BatchTasks, rows_of

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, instance, integer, one_of, seed_key
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import named, plural, shown
 from gpusched.comparison.analyses import Triggered, analyze, asked_way, grouped

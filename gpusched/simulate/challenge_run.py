@@ -21,8 +21,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget, share_of, within_seconds
 from gpusched._support.registry import enumeration
-from gpusched._support.results import Results
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Results, Saved
 from gpusched._support.tabular import Tabular
 from gpusched._support.text import escape, named, plural
 from gpusched.model.host_tasks import HostTasks

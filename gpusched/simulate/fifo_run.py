@@ -26,8 +26,7 @@ from gpusched._support.arguments import (
     set_number,
     ticks,
 )
-from gpusched._support.budget import Budget, as_budget, within_seconds
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Budget, Progress, as_budget, within_seconds
 from gpusched._support.registry import enumeration, limit
 from gpusched.model.block_placement import PLACEMENTS
 from gpusched.model.fifo_model import ORDERS, Order, refuse_derived_block_time

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer
-from gpusched._support.results import Results
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Results, Saved
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import escape, plural
 from gpusched.model.gpu import GPU

@@ -19,8 +19,7 @@ from gpusched._support.arguments import (
     one_of,
     seed_key,
 )
-from gpusched._support.budget import Budget, as_budget, within_seconds
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Budget, Progress, as_budget, within_seconds
 from gpusched.model.block_placement import PLACEMENTS
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.gpus.copy_engines import copy_engines_of, engine_directions

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, integer, task_number
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.tabular import Coded, frame_of
 from gpusched._support.text import named, plural
 from gpusched.model.host_tasks import HostTasks

@@ -24,8 +24,7 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
-from gpusched._support.budget import Budget, as_budget, within_seconds
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Budget, Progress, as_budget, within_seconds
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
 from gpusched.model.host_tasks import HostTasks, container_period

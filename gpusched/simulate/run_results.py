@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, real, task_number
-from gpusched._support.budget import Budget
-from gpusched._support.progress import Progress, reporter
+from gpusched._support.budget import Budget, Progress, reporter
 from gpusched._support.registry import enumeration
-from gpusched._support.results import Results
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Results, Saved
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import escape, named, plural
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._support.progress import reporter
+from gpusched._support.budget import reporter
 from gpusched.study.accumulators import Accumulator, Chunk, State
 from gpusched.study.execution import Execution, SweepError, worker_count
 from gpusched.study.point_results import PointResults, StoredMisfit, Width

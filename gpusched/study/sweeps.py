@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from gpusched._support.arguments import integer, one_of, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.text import shown
 from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from gpusched._support import file_kinds
+from gpusched._support import input_files
 from gpusched._support.input_files import (
     GZIP,
     MAGIC,
@@ -78,9 +78,9 @@ def _text_reader(
         raise ValueError(f"{source}: got {what}, expected a trace")
     if first.startswith(MAGIC):
         raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
-    file_kinds.refuse(source, first, "trace")
+    input_files.refuse(source, first, "trace")
     if kineto.like_json(first):
-        hint = functools.partial(file_kinds.without_kernels, first)
+        hint = functools.partial(input_files.without_kernels, first)
         file.seek(start)
         return kineto.File(source, unpacked(file, source, max_bytes), packed, True, hint)
     file.seek(start)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NoReturn
 
-from gpusched._support import file_kinds
+from gpusched._support import input_files
 from gpusched._support.arguments import one_of
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
@@ -136,9 +136,9 @@ def workload_in(where: str, data: bytes, file_format: Format | None = None) -> P
 
     The content alone decides for streams, and for what is certainly a workload.
     """
-    file_kinds.refuse(where, data, "workload")
+    input_files.refuse(where, data, "workload")
     chosen = file_format or _of_suffix(where)
-    if chosen is None and own_descriptor(where) is None and file_kinds.kind_of(data) is None:
+    if chosen is None and own_descriptor(where) is None and input_files.kind_of(data) is None:
         raise _no_format(where)
     try:
         text = data.decode("utf-8-sig")

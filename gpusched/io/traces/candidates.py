@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip, shown, shown_names
-from gpusched.io.trace_workloads.job_work import GpuWork, Recording, left_out
-from gpusched.io.trace_workloads.occurrences import (
+from gpusched.io.traces.trace_jobs import (
     NONE,
     SEVERAL,
+    GpuWork,
     Nesting,
     Occurrences,
+    Recording,
     chosen_ranges,
     groups,
+    left_out,
     owners,
     task_namer,
 )

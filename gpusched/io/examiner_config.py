@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from gpusched._support.arguments import MAX_BYTES, instance, integer
 from gpusched._support.text import path_text, shown, shown_names
 from gpusched.io.examiner import decoded_file
-from gpusched.io.replays.replay import MOST_TIME, Replay
+from gpusched.io.replay import MOST_TIME, Replay
 from gpusched.model.launches import Launches
 
 __all__ = ["read_examiner_config"]
