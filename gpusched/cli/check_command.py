@@ -78,7 +78,7 @@ def _check(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import answer_document, json_text
     from gpusched.comparison.margins import growing_times, margin
     from gpusched.comparison.verdicts.premises import NotApplicable
-    from gpusched.model.workload.link_text import lines_of
+    from gpusched.model.workload.link_layout import lines_of
 
     workload, platform = program_of(options)
     way = asked_way(options)

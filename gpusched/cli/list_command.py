@@ -46,7 +46,7 @@ def add_gpus(command: argparse.ArgumentParser) -> None:
 
 def _gpus(options: argparse.Namespace) -> int:
     from gpusched.model.gpu import GPU
-    from gpusched.model.gpus.copy_engines import engines_text
+    from gpusched.model.gpus.gpu_fields import engines_text
 
     heads = (
         *("preset", "SMs", "threads/SM", "blocks/SM", "regs/SM", "smem/SM", "cc"),

@@ -77,11 +77,9 @@ from gpusched.comparison.whole_programs import (
     whole_program,
 )
 from gpusched.comparison.workload_answer import WorkloadAnswer
-from gpusched.model.batch_rows import rows_of
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import KernelChains, KernelGraph, rows_of
 from gpusched.model.views.derived_view import CPUS_APART, BatchView, ChainBatchView, View
 from gpusched.model.views.graph_view import GraphBatchView
 from gpusched.model.views.kernel_view import MOST_CUT

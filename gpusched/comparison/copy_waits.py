@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
-from gpusched.model.gpus.copy_engines import share_an_engine
+from gpusched.model.gpus.gpu_fields import share_an_engine
 from gpusched.model.views.derived_view import engine_of, uses_engine
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload

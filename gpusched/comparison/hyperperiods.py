@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpusched._support.text import clip, named
-from gpusched.model.batch_rows import BatchTasks
+from gpusched.model.kernel_chains import BatchTasks
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.pbs.edf import Edf

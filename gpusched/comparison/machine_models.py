@@ -25,7 +25,7 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.instances.instance_workloads import platform_of_instance, task_in_instance
 from gpusched.comparison.tasks_in_parts import PartForm
 from gpusched.model.gpu import GPU
-from gpusched.model.gpus.copy_engines import CopyEngines, engine_directions, engines_text
+from gpusched.model.gpus.gpu_fields import CopyEngines, engine_directions, engines_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.views.derived_view import given_to_all, runs_on_cpu

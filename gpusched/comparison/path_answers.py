@@ -14,8 +14,7 @@ from gpusched._support.results import Frozen
 from gpusched._support.text import clip
 from gpusched.analysis.path_times import PathTimes, path_bounds, waiting_results
 from gpusched.model.answer import Times
-from gpusched.model.workload.links import sources_of
-from gpusched.model.workload.path import KINDS, Path
+from gpusched.model.workload.links import KINDS, Path, sources_of
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload

@@ -15,7 +15,7 @@ from gpusched._support.text import clip, plural
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.path_answers import legs_of
 from gpusched.model.answer import Times, missing
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.run_results import percentile_of

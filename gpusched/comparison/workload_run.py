@@ -37,7 +37,7 @@ from gpusched.comparison.workload_answer import (
 )
 from gpusched.model.answer import Times, missing
 from gpusched.model.gpu import GPU
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload

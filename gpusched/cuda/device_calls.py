@@ -226,7 +226,7 @@ def play(
         The system does not permit real-time priority or locked memory.
     """
     from gpusched.cuda import player
-    from gpusched.model.batch_rows import rows_of
+    from gpusched.model.kernel_chains import rows_of
     from gpusched.model.schedule import Schedule
     from gpusched.pbs.policy import Policy
 

@@ -23,11 +23,11 @@ from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched.experiments.elliott_counts import SCENARIOS
 from gpusched.generate.elliott_sets import UTILIZATIONS
+from gpusched.study.engine import run
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
-from gpusched.study.runs import run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

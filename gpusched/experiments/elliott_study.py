@@ -26,11 +26,11 @@ from gpusched.experiments.elliott_counts import (
     table_of,
 )
 from gpusched.generate.elliott_sets import scenario as checked_scenario
-from gpusched.study.accumulators import Totals
+from gpusched.study.engine import run
 from gpusched.study.execution import Execution, SweepError
-from gpusched.study.runs import run
-from gpusched.study.shardable import shardable
+from gpusched.study.point_results import Totals
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 __all__ = ["elliott_fig5"]
 

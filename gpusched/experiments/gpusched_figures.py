@@ -20,10 +20,10 @@ from gpusched._support.arguments import spawn
 from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched.model.batches import SLOWDOWNS as FACTORS
+from gpusched.study.engine import named_columns, run
 from gpusched.study.execution import Execution
-from gpusched.study.runs import named_columns, run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike

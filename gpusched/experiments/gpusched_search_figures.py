@@ -29,11 +29,10 @@ from gpusched.experiments.gpusched_figures import (
     verdicts,
 )
 from gpusched.pbs.search_answer import STAGES
-from gpusched.study.accumulators import PerSet
+from gpusched.study.engine import run
 from gpusched.study.execution import Execution
-from gpusched.study.point_results import PointResults, values_of
+from gpusched.study.point_results import PerSet, PointResults, values_of
 from gpusched.study.reductions import Extremes, Mean, Share
-from gpusched.study.runs import run
 from gpusched.study.stored_study import StoredStudy
 from gpusched.study.sweep_table import columns_of
 

@@ -26,10 +26,10 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.workloads import Workload
+from gpusched.study.engine import named_columns, run
 from gpusched.study.execution import Execution
-from gpusched.study.runs import named_columns, run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike

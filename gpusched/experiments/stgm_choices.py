@@ -28,10 +28,10 @@ from gpusched.experiments.stgm_figures import (
     shares,
     table_of,
 )
+from gpusched.study.engine import named_columns, run
 from gpusched.study.execution import Execution
-from gpusched.study.runs import named_columns, run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,12 +20,11 @@ from gpusched._support.arguments import integer, one_of, some_of, spawn
 from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
-from gpusched.study.accumulators import PerSet
+from gpusched.study.engine import named_columns, run
 from gpusched.study.execution import Execution
-from gpusched.study.point_results import PointResults
-from gpusched.study.runs import named_columns, run
-from gpusched.study.shardable import shardable
+from gpusched.study.point_results import PerSet, PointResults
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike

@@ -24,11 +24,11 @@ from gpusched._support.budget import Progress
 from gpusched._support.results import Results, wilson
 from gpusched._support.text import shown
 from gpusched.model.fifo_model import ORDERS, Order
+from gpusched.study.engine import run
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
-from gpusched.study.runs import run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,7 +30,7 @@ from gpusched.model.gpu import GPU
 from gpusched.model.launch_columns import KINDS, STREAM_KINDS
 from gpusched.model.launches import Launches
 from gpusched.model.workload.time_units import time_with_unit
-from gpusched.model.workload.workload_parts import ObservedTime
+from gpusched.model.workload.workload_document import ObservedTime
 
 MOST_TIME = 2**59
 """Times of a simulation are below this number of ticks."""

@@ -45,7 +45,7 @@ from gpusched.model.batches import (
     task_count,
     tasks_of,
 )
-from gpusched.model.gpus.memory_bandwidth import as_bandwidth
+from gpusched.model.gpus.gpu_fields import as_bandwidth
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 

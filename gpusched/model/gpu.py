@@ -18,28 +18,30 @@ from gpusched._support.arguments import Int64Array, at_least, flag, int_array, i
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.results import Saved
 from gpusched._support.text import clip, escape, shown
-from gpusched.model.gpus.capabilities import (
-    Capability,
-    allocation_units,
-    as_capability,
-    block_memory_of,
-    carveouts_of,
-    partition_unit,
-    regs_per_block_of,
-    resident_grids_of,
-)
-from gpusched.model.gpus.copy_engines import copy_engines_of, engines_text
 from gpusched.model.gpus.gpu_fields import (
     CARVEOUT_RULES,
     carveout_fields,
+    copy_engines_of,
     count_of,
+    engines_text,
     gpcs_of,
     gpcs_text,
     order_name,
     order_of,
     traced_fields,
 )
-from gpusched.model.gpus.gpu_presets import PRESET_NAMES, preset_fields
+from gpusched.model.gpus.gpu_presets import (
+    PRESET_NAMES,
+    Capability,
+    allocation_units,
+    as_capability,
+    block_memory_of,
+    carveouts_of,
+    partition_unit,
+    preset_fields,
+    regs_per_block_of,
+    resident_grids_of,
+)
 from gpusched.model.gpus.mig_profiles import (
     MigInstance,
     MigProfile,

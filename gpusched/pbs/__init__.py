@@ -31,8 +31,12 @@ from gpusched.pbs.certificates import (
 )
 from gpusched.pbs.edf import Edf, edf_parallel, edf_serial
 from gpusched.pbs.exact_search import search
-from gpusched.pbs.partition_certificate import InfeasiblePart, PartitionCertificate
-from gpusched.pbs.partitioned_search import Partition, partition
+from gpusched.pbs.partitioned_search import (
+    InfeasiblePart,
+    Partition,
+    PartitionCertificate,
+    partition,
+)
 from gpusched.pbs.policy import Play, Policy
 from gpusched.pbs.search_answer import SPENT, STAGES, Search
 from gpusched.pbs.slowdown_growth import SlowdownMargin, margin

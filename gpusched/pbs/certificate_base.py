@@ -13,8 +13,8 @@ from gpusched._support.registry import enumeration
 from gpusched._support.results import Saved
 from gpusched._support.text import clip, shown
 from gpusched.model.batch_function import BatchFunction
-from gpusched.model.batch_rows import BatchTasks, rows_of
 from gpusched.model.batches import MAX_TASKS, set_text
+from gpusched.model.kernel_chains import BatchTasks, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.search_inputs import arrays_of, check_inputs, precedence_rows
 

@@ -19,8 +19,8 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance, int_array, integer64, real
 from gpusched._support.results import Frozen, Saved
-from gpusched.model.batch_rows import BatchTasks, rows_of
 from gpusched.model.batches import ONE
+from gpusched.model.kernel_chains import BatchTasks, rows_of
 from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.certificate_base import (
     Arrays,

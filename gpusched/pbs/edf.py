@@ -14,9 +14,8 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.registry import enumeration
 from gpusched.model.answer import Claim, Flags, missing
-from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_chains import BatchTasks, KernelChains
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.search_answer import BatchAnswer

@@ -14,9 +14,9 @@ from gpusched._support.arguments import flag, one_of
 from gpusched._support.budget import Budget, Progress, as_budget, reporter
 from gpusched._support.registry import limit
 from gpusched.model.batch_function import BatchFunction
-from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
+from gpusched.model.kernel_chains import BatchTasks
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.search_answer import SPENT, STAGES, Found, Search, answer_of
 from gpusched.pbs.search_inputs import (

@@ -21,10 +21,14 @@ from gpusched._support.registry import enumeration
 from gpusched._support.results import Frozen, Saved, same
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape, shown
-from gpusched.model.batch_rows import BatchTasks, precedence_of, rows_of
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import (
+    BatchTasks,
+    KernelChains,
+    KernelGraph,
+    precedence_of,
+    rows_of,
+)
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:

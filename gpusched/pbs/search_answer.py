@@ -15,10 +15,8 @@ from gpusched._support.registry import enumeration
 from gpusched._support.results import Saved
 from gpusched.model.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.batch_function import BatchFunction
-from gpusched.model.batch_rows import BatchTasks, rows_of
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import BatchTasks, KernelChains, KernelGraph, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.time_units import time_in_text

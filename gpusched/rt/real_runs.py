@@ -31,7 +31,7 @@ from gpusched.deploy.deployment import HIGHEST
 from gpusched.deploy.program_files import locks_of, refuse_program
 from gpusched.io.run_log import EVENTS, RunLog, read_run_log
 from gpusched.model.answer import Times
-from gpusched.model.batch_rows import rows_of
+from gpusched.model.kernel_chains import rows_of
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
 from gpusched.model.views.derived_view import runs_on_cpu

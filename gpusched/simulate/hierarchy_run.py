@@ -22,8 +22,7 @@ from gpusched._support.arguments import (
 from gpusched._support.budget import Budget, Progress, as_budget, within_seconds
 from gpusched.model.block_placement import PLACEMENTS
 from gpusched.model.gpu import GPU, as_gpu
-from gpusched.model.gpus.copy_engines import copy_engines_of, engine_directions
-from gpusched.model.gpus.gpu_fields import gpcs_of
+from gpusched.model.gpus.gpu_fields import copy_engines_of, engine_directions, gpcs_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import Launches

@@ -30,8 +30,7 @@ from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.input_files import zip_members
 from gpusched._support.saved_files import array_of
 from gpusched._support.text import clip, shown
-from gpusched.study.accumulators import KINDS, Arrays, Chunk, State
-from gpusched.study.point_results import Width
+from gpusched.study.point_results import KINDS, Arrays, Chunk, State, Width
 from gpusched.study.store_files import (
     TABLES,
     StoreError,

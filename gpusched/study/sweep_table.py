@@ -14,8 +14,8 @@ import numpy.typing as npt
 from gpusched._support.arguments import frozen, one_of
 from gpusched._support.results import Results, equal_columns
 from gpusched._support.text import clip
-from gpusched.study.accumulators import PerSet, State
 from gpusched.study.execution import SweepError
+from gpusched.study.point_results import PerSet, State
 from gpusched.study.points import Point, canonical, column_of, describe
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gpusched.study.accumulators import Accumulator, Arrays, State
+from gpusched.study.point_results import Accumulator, Arrays, State
 from gpusched.study.sweep_definition import Identity, foreign_parts, irreproducible, machine
 
 if TYPE_CHECKING:

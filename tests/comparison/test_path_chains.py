@@ -17,7 +17,7 @@ import gpusched as gs
 from gpusched._draw import svg
 from gpusched._draw.timeline import BODY, Lane, Link, Piece, Timeline
 from gpusched.comparison.path_chains import worst_chain
-from gpusched.model.workload.path import KINDS
+from gpusched.model.workload.links import KINDS
 from gpusched.simulate import machine_timeline
 from gpusched.simulate.machine_timeline import Chain, chain_pieces
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil
 
 from gpusched.model.gpu import GPU
-from gpusched.model.gpus.copy_engines import fewer_engines
+from gpusched.model.gpus.gpu_fields import fewer_engines
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform

@@ -13,9 +13,8 @@ from functools import partial
 
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.model.gpu import GPU, occupancy
-from gpusched.model.gpus.capabilities import allocation_units
-from gpusched.model.gpus.copy_engines import possible_directions
-from gpusched.model.gpus.gpu_presets import preset_of_name
+from gpusched.model.gpus.gpu_fields import possible_directions
+from gpusched.model.gpus.gpu_presets import allocation_units, preset_of_name
 from gpusched.model.gpus.mps_shares import SMs
 from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.platforms import process_of_each

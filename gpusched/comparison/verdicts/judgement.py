@@ -27,8 +27,7 @@ from gpusched.comparison.verdicts.premises import (
 from gpusched.comparison.workload_answer import deadlines_of
 from gpusched.model.answer import Answer, Times, missing
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import KernelChains, KernelGraph
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.programs import Programs
 from gpusched.model.views.derived_view import View

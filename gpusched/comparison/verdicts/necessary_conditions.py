@@ -23,8 +23,8 @@ from gpusched._support.registry import enumeration
 from gpusched._support.text import clip, plural
 from gpusched.comparison.instances.instance_workloads import platform_of_instance
 from gpusched.model.gpu import GPU, WARP_THREADS
-from gpusched.model.gpus.copy_engines import DIRECTIONS, possible_directions
-from gpusched.model.gpus.dlas import MOST_DLAS
+from gpusched.model.gpus.gpu_fields import DIRECTIONS, possible_directions
+from gpusched.model.gpus.gpu_presets import MOST_DLAS
 from gpusched.model.views.derived_view import listed, runs_on_cpu, uses_engine
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task

@@ -20,13 +20,12 @@ import gpusched.analysis as analysis
 from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.saved_values import FieldValues, within
-from gpusched.model.gpus.memory_bandwidth import rate_text
+from gpusched.model.gpus.gpu_fields import rate_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, most_clients
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
-from gpusched.model.views.derived_view import ChainBatchView, runs_on_cpu, uses_engine
-from gpusched.model.views.launch_calls import has_costs
+from gpusched.model.views.derived_view import ChainBatchView, has_costs, runs_on_cpu, uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import DLA, Kernel

@@ -53,7 +53,7 @@ from gpusched.model.workload.distributions import quantile_key
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment, SegmentTime
 from gpusched.model.workload.time_units import Time, as_factor, as_time, in_ticks, time_with_unit
-from gpusched.model.workload.workload_parts import ObservedTime
+from gpusched.model.workload.workload_document import ObservedTime
 from gpusched.model.workload.workloads import Workload
 
 _FEWEST = 3

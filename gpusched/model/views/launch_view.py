@@ -16,11 +16,11 @@ from gpusched.model.views.derived_view import (
     JobParts,
     LaunchView,
     Source,
+    calls_are_free,
     job_parts,
     listed,
     runs_on_cpu,
 )
-from gpusched.model.views.launch_calls import calls_are_free
 from gpusched.model.workload.kernel_waves import excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import DLA, CopyIn, Sync

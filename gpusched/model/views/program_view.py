@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched.model.gpus.copy_engines import share_an_engine
+from gpusched.model.gpus.gpu_fields import share_an_engine
 from gpusched.model.programs import SEGMENT_KINDS, Programs
 from gpusched.model.views.derived_view import (
     Source,

@@ -20,12 +20,12 @@ from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.text import clip, own_descriptor, path_text, shown
 from gpusched.model.workload.workload_document import (
+    Parts,
     head_document,
     path_documents,
     task_documents,
     workload_parts,
 )
-from gpusched.model.workload.workload_parts import Parts
 
 __all__ = ["read_workload", "toml_lines", "workload_in", "write_workload"]
 
