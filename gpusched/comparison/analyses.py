@@ -37,8 +37,8 @@ from gpusched.comparison.instances.allocation_search import (
     allocated_on_shared_cpus,
     inner_way,
 )
+from gpusched.comparison.instances.instance_tests import SharedCpus
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.instances.shared_cpus import SharedCpus
 from gpusched.comparison.kernels_by_time import (
     AS_GIVEN,
     FILLS,

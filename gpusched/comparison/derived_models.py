@@ -10,7 +10,6 @@ from math import ceil
 from typing import Any, Literal, TypeVar
 
 from gpusched._support.text import named
-from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.finer_ticks import (
     Grain,
     Sharing,
@@ -42,6 +41,7 @@ from gpusched.model.views.derived_view import (
     ChainBatchView,
     View,
     calls_are_free,
+    copies_meet,
     explicit_calls,
     given_to_all,
     listed,

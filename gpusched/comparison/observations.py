@@ -46,6 +46,16 @@ from gpusched.comparison.analyses import (
 )
 from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.finer_ticks import ticks_up
+from gpusched.comparison.hyperperiods import (
+    MOST_BLOCKS,
+    MOST_LAUNCHES,
+    Work,
+    blocks_of,
+    horizon,
+    launches_of,
+    refuse_long_service,
+    refuse_many,
+)
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.kernels_by_time import (
     SHARING,
@@ -66,16 +76,6 @@ from gpusched.comparison.machine_runs import (
     needs_answer,
 )
 from gpusched.comparison.run_stack import RunStack
-from gpusched.comparison.simulation_lengths import (
-    MOST_BLOCKS,
-    MOST_LAUNCHES,
-    Work,
-    blocks_of,
-    horizon,
-    launches_of,
-    refuse_long_service,
-    refuse_many,
-)
 from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading

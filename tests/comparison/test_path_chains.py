@@ -16,7 +16,7 @@ from commands import run as command
 import gpusched as gs
 from gpusched._draw import svg
 from gpusched._draw.timeline import BODY, Lane, Link, Piece, Timeline
-from gpusched.comparison.path_chains import worst_chain
+from gpusched.comparison.path_runs import worst_chain
 from gpusched.model.workload.links import KINDS
 from gpusched.simulate import machine_timeline
 from gpusched.simulate.machine_timeline import Chain, chain_pieces

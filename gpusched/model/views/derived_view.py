@@ -547,3 +547,14 @@ def _one_by_one(
             yield part.replace(repeat=1), at + k
             left -= 1
             yield from _work(between if left else 0 if ends else platform.wake_latency)
+
+
+def copies_meet(tasks: Iterable[Task], platform: Platform) -> bool:
+    """Whether copies of several tasks use the same engine (a single one, or one per direction), or
+    several tasks the same DLA."""
+    users: Counter[Hashable] = Counter()
+    shared = share_an_engine(platform.copy_engines)
+    for task in tasks:
+        parts = filter(uses_engine, task.segments)
+        users.update({engine_of(part, shared=shared) for part in parts})
+    return any(count > 1 for count in users.values())
