@@ -60,7 +60,7 @@ from gpusched.comparison.released_tasks import (
 )
 from gpusched.comparison.tasks_in_parts import PartForm
 from gpusched.comparison.verdicts.gpu_rules import readings_of
-from gpusched.comparison.verdicts.judgement import Found, judged
+from gpusched.comparison.verdicts.judgement import Found, judged, under_all_readings
 from gpusched.comparison.verdicts.premises import (
     Case,
     NotApplicable,
@@ -69,7 +69,6 @@ from gpusched.comparison.verdicts.premises import (
     refuse_false_premises,
     shares_condition,
 )
-from gpusched.comparison.verdicts.readings import under_all_readings
 from gpusched.comparison.whole_programs import (
     WHOLE_PROGRAMS,
     Beside,

@@ -22,8 +22,7 @@ from gpusched._support.arguments import Int64Array, integer, one_of
 from gpusched._support.registry import enumeration
 from gpusched._support.text import named, shown
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.instances.instance_workloads import platform_of_instance, task_in_instance
-from gpusched.comparison.tasks_in_parts import PartForm
+from gpusched.comparison.tasks_in_parts import PartForm, platform_of_instance, task_in_instance
 from gpusched.model.gpu import GPU
 from gpusched.model.gpus.gpu_fields import CopyEngines, engine_directions, engines_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms

@@ -77,8 +77,8 @@ from gpusched.comparison.machine_runs import (
 )
 from gpusched.comparison.run_stack import RunStack
 from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
+from gpusched.comparison.verdicts.judgement import open_reading
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
-from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.answer import missing

@@ -108,15 +108,15 @@ class InstanceRuns(Saved, Frozen):
             The file cannot be written.
         """
         from gpusched._draw import chrome_trace
-        from gpusched._draw.joined_timelines import joined
         from gpusched.simulate import machine_timeline
+        from gpusched.simulate.machine_timeline import joined
 
         traces = [(name, machine_timeline.trace(run), 0) for name, run in self.runs.items()]
         chrome_trace.write_timeline(joined(traces), path, tick)
 
     def _picture(self, unit: str | None, since: int, until: int | None) -> Timeline:
-        from gpusched._draw.joined_timelines import joined
         from gpusched.simulate import machine_timeline
+        from gpusched.simulate.machine_timeline import joined
 
         named, shift = [], 0
         for name, run in self.runs.items():

@@ -23,7 +23,7 @@ from gpusched._support.budget import Budget, BudgetSpent, raise_if_stopped
 from gpusched._support.text import named
 from gpusched.analysis.fifo_bounds import fifo_bound
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.instances.instance_workloads import (
+from gpusched.comparison.tasks_in_parts import (
     platform_of_instance,
     task_in_instance,
 )

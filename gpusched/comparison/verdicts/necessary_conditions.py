@@ -21,7 +21,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.registry import enumeration
 from gpusched._support.text import clip, plural
-from gpusched.comparison.instances.instance_workloads import platform_of_instance
+from gpusched.comparison.tasks_in_parts import platform_of_instance
 from gpusched.model.gpu import GPU, WARP_THREADS
 from gpusched.model.gpus.gpu_fields import DIRECTIONS, possible_directions
 from gpusched.model.gpus.gpu_presets import MOST_DLAS
