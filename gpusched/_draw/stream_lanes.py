@@ -15,8 +15,6 @@ from gpusched._draw.timeline import Lane, Mark, Piece, Span, in_window
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 
-__all__ = ["STREAMS", "StreamColumns", "StreamLanes", "launch_pieces", "share", "stream_lanes"]
-
 STREAMS = "streams"
 """The group of the lanes."""
 

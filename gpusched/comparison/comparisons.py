@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
     from gpusched._draw.axes import AxesArray, AxesLike
 
-__all__ = ["Comparison", "compare"]
-
 _NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 
 

@@ -37,8 +37,6 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.machine_run import NEVER, MachineModel
 from gpusched.simulate.run_arguments import execution_shares, gap_share
 
-__all__ = ["INSIDE", "MACHINE_WAYS", "begins_and_ends_on_gpu", "gpu_sections", "machine_model"]
-
 _STEPS = enumeration("simulate.machine_step")
 _KINDS = enumeration("simulate.machine_item_kind")
 _RULES = enumeration("simulate.machine_rule")

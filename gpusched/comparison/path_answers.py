@@ -19,17 +19,6 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = [
-    "Ends",
-    "PathAnswer",
-    "PathLeg",
-    "ends_of",
-    "is_timed",
-    "legs_of",
-    "path_answers",
-    "waiting_of",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Ends(Frozen):

@@ -22,8 +22,6 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, OptionValue, Way, as_way, label_of
 
-__all__ = ["Row", "RowPath", "row_of", "row_values"]
-
 _SHARED = ("workload", "platform")  # of a row, its answer and its run
 _LIMITS = ("states", "bytes", "seconds")  # of a budget
 

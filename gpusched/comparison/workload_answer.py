@@ -38,7 +38,7 @@ from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import TickLength, tick_length, time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.pbs.certificates import Certificate
+from gpusched.pbs.certificate_base import Certificate
 from gpusched.pbs.edf import Edf
 from gpusched.pbs.search_answer import Search
 from gpusched.ways.way import WAYS, OptionValue, label_of
@@ -46,8 +46,6 @@ from gpusched.ways.way import WAYS, OptionValue, label_of
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["WorkloadAnswer"]
 
 CLAIMS = ("exact", "sufficient", "necessary", "simulation")
 """Values of ``claim``."""

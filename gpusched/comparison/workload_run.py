@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from gpusched.comparison.machine_waits import JobSpan, MachineSetting
     from gpusched.simulate.machine_timeline import Chain
 
-__all__ = ["WorkloadRun"]
-
 _OF_JOBS = ("job", "release", "end")
 _MOST_TOLD = 12  # parts of a job in a text
 _ROOM = 30  # of so many parts of the time of a chain, its picture has one more on each side

@@ -36,22 +36,6 @@ if TYPE_CHECKING:
     from gpusched.model.host_tasks import HostTasks
     from gpusched.simulate.host_result import HostRun
 
-__all__ = [
-    "CATEGORIES",
-    "PRINTED_TABLE2",
-    "RUN_METHODS",
-    "ElliottGrowth",
-    "ElliottRuns",
-    "Machine",
-    "Waiting",
-    "category_of",
-    "drawn",
-    "elliott_fig6",
-    "elliott_table2",
-    "length_of",
-    "scenarios_of",
-]
-
 CATEGORIES = ("easy", "difficult", "unable")
 """Categories of the paper: schedulable by analysis; not, but no job is late by more than its period
 under SRM; all other sets."""

@@ -32,8 +32,6 @@ from gpusched.study.point_results import Totals
 from gpusched.study.stored_study import StoredStudy
 from gpusched.study.sweeps import shardable
 
-__all__ = ["elliott_fig5"]
-
 SPEED_UPS = (2, 4, 8, 16)
 _CHUNK = 100_000  # sets of a call: some 20 ms
 _MOST = 10**12  # sets of a scenario: numbers of draws stay far below 2**63

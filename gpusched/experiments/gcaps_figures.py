@@ -30,8 +30,6 @@ from gpusched.study.sweeps import shardable
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
 
-__all__ = ["GCAPS_PUBLISHED", "GCAPS_TESTS", "GcapsSchedulability", "gcaps_fig8"]
-
 SOUND, PRINTED, LEVELS, SIMULATED = "sound", "printed", "GPU priorities", "simulated"
 _TITLES = {"gcaps": "GCAPS", "time_slices": "time slices", "mpcp": "MPCP", "fmlp_plus": "FMLP+"}
 _MODES = ("suspend", "busy")

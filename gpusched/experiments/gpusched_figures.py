@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from gpusched.model.batch_table import BatchTable
     from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = [
-    "SCHEDULERS",
-    "SLOWDOWNS",
-    "UTILIZATIONS",
-    "Schedulability",
-    "append",
-    "draw_sets",
-    "draw_tables",
-    "gpusched_fig4",
-    "panels_of",
-    "verdicts",
-]
-
 UTILIZATIONS = tuple(k / 5 for k in range(1, 11))
 _TICKS = 1000
 

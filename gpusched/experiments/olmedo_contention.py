@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from gpusched.model.gpu import GPU
 
-__all__ = ["PAPER_POINTS", "Bandwidth", "Contention", "olmedo_fig7", "olmedo_fig8", "olmedo_fig9"]
-
 KB, MB = 1024, 10**6
 
 PAPER_POINTS: tuple[tuple[str, float, float], ...] = (

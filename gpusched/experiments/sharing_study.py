@@ -34,8 +34,6 @@ from gpusched.study.sweeps import shardable
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
 
-__all__ = ["SHARING_WAYS", "WaysOfSharing", "sharing"]
-
 SHARING_WAYS: Mapping[str, str] = {
     "one_stream": "one stream",
     "streams": "a stream per task",

@@ -36,8 +36,6 @@ from gpusched.study.sweeps import shardable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ALLOCATORS", "OPTIONS", "Allocators", "Options", "stgm_allocators", "stgm_options"]
-
 OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "as drawn": ("table", {}),
     "lock or server: all SMs": ("same", {}),

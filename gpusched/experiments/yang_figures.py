@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from gpusched.model.kernel_tasks import KernelTasks
     from gpusched.simulate.fifo_result import FifoRun
 
-__all__ = ["Bounds", "Figure2", "Figure3", "yang_bounds", "yang_fig2", "yang_fig3"]
-
 # Figure 2 --------------------------------------------------------------------------------------
 
 _TENTHS = 10  # ticks per unit of the paper's times, which have one decimal

@@ -21,8 +21,6 @@ from gpusched.io.examiner import decoded_file
 from gpusched.io.replay import MOST_TIME, Replay
 from gpusched.model.launches import Launches
 
-__all__ = ["read_examiner_config"]
-
 _SECOND = 10**9
 _USUAL_SPIN = 10_000_000  # ns, where timer_spin is given none
 _WORD = 4  # bytes of the integers in which shared memory is counted

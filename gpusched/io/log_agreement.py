@@ -23,8 +23,6 @@ from gpusched.model.launches import Launches
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Agreement", "Difference", "agreement"]
-
 _SHOWN = 40  # characters of a name
 _LISTED = 10
 _SHAPE = ("stream", "blocks", "threads", "regs", "smem")

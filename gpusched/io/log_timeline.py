@@ -38,8 +38,6 @@ from gpusched._support.text import shown
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.launches import Launches
 
-__all__ = ["Simulated"]
-
 
 class Blocks(Protocol):
     """Protocol of blocks that ran: columns, (blocks,)."""

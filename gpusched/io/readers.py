@@ -31,19 +31,6 @@ from gpusched.model.gpu import GPU, as_gpu
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "DIFFERS",
-    "NOT_REPORTED",
-    "OPT_IN",
-    "OccupancyAgreement",
-    "check_rules",
-    "occupancy_agreement",
-    "read_examiner",
-    "read_scenarios",
-    "read_trace",
-    "write_examiner",
-]
-
 
 OPT_IN = "opt-in shared memory above 48 KiB: profiler reports 0"
 NOT_REPORTED = "not reported"

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from gpusched._draw.timeline import Piece, Timeline
 
-__all__ = ["RunLog", "read_run_log"]
-
 EVENTS = enumeration("rt.event")
 """Names of the kinds of events by number; 0 is unused."""
 

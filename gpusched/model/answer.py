@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from gpusched.model.kernel_tasks import KernelTasks
     from gpusched.model.programs import Programs
 
-__all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing", "part_of", "sets_at", "sets_of"]
-
 
 @runtime_checkable
 class MaybeStack(Protocol):

@@ -29,8 +29,6 @@ from gpusched.model.kernel_tasks import KernelTasks
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
 
-__all__ = ["REPLAY_RULES", "BatchFunction", "replay"]
-
 MAX_FUNCTION_TASKS: int = limit("pbs.function_tasks")
 
 _COLUMNS = ("blocks", "threads", "regs", "smem")

@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from gpusched._support.budget import Stop
     from gpusched.model.gpu import GPU
 
-__all__ = ["BatchTable"]
-
 Slowdown: TypeAlias = "float | Fraction | tuple[float, float] | str | None"
 """Slowdown factors: a pair (smallest, largest), one number for all, a name, or None."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["PLACEMENTS", "Placement", "place"]
-
 PLACEMENTS: dict[str, int] = {name: i for i, name in enumerate(enumeration("model.placement"))}
 """The rules of placement, with the core's numbers of them."""
 

@@ -54,8 +54,6 @@ from gpusched.model.gpus.mig_profiles import (
 WARP_THREADS = limit("model.warp_threads")
 MAX_SMS = limit("model.sms")
 
-__all__ = ["CARVEOUT_RULES", "GPU", "MAX_SMS", "WARP_THREADS", "occupancy"]
-
 # Limits of the number of blocks, in the order of the core's numbers.
 _LIMIT_NAMES = enumeration("model.gpu_limit")
 

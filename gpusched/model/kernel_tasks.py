@@ -17,8 +17,6 @@ from gpusched.model.task_sets import TaskSet, unless_derived
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KernelTasks"]
-
 _LEAST = {"offset": 0, "regs": 0, "smem": 0}
 _SHAPE = ("blocks", "threads", "regs", "smem")
 _ROWS = 40  # shown in a notebook

@@ -13,8 +13,6 @@ from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import MOST_STREAMS, STREAM_KINDS, one_each, read_factors
 from gpusched.model.schedule import Schedule
 
-__all__ = ["Recorder", "launches_of_schedule", "launches_of_tasks"]
-
 
 def launches_of_tasks(tasks: Any, until: Any, stream: Any) -> dict[str, Any]:
     """One launch for each job that periodic kernels release before a time."""

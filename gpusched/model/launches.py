@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from gpusched.model.launch_builder import Recorder
     from gpusched.model.schedule import Schedule
 
-__all__ = ["KINDS", "STREAM_KINDS", "Launches"]
-
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
 _NONE = ("carveout", "graph", "trigger")  # -1: none
 

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["Schedule", "ScheduleError"]
-
 _RULES = {
     "overlap": "starts before the frame before it has ended",
     "ineligible": "runs a batch that is empty, or not eligible (not allowed by the table)",

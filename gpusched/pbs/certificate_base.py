@@ -21,8 +21,6 @@ from gpusched.pbs.search_inputs import arrays_of, check_inputs, precedence_rows
 if TYPE_CHECKING:
     from gpusched.model.batch_table import BatchTable
 
-__all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed", "needing"]
-
 Arrays = tuple[Int64Array, Int64Array, Int64Array, Int64Array]
 """Period, deadline, offset and completion of one task set, each a stack of one."""
 

@@ -35,18 +35,6 @@ if TYPE_CHECKING:
     from gpusched.model.batch_function import BatchFunction
     from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = [
-    "Certificate",
-    "CertificateError",
-    "DeadInterval",
-    "DeadStates",
-    "InfeasibleSubset",
-    "Overload",
-    "certificate_of",
-    "check_later_jobs",
-    "overpriced",
-]
-
 
 @dataclass(frozen=True, repr=False)
 class Overload(Certificate):

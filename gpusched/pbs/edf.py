@@ -21,8 +21,6 @@ from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.search_answer import BatchAnswer
 from gpusched.pbs.search_inputs import arrays_of, check_inputs, is_stack, precedence_rows
 
-__all__ = ["Edf", "edf_parallel", "edf_serial"]
-
 _SECONDS = enumeration("core.status").index("seconds")
 
 

@@ -29,8 +29,6 @@ from gpusched.pbs.search_inputs import (
     undecided_of,
 )
 
-__all__ = ["search", "search_function", "table_within"]
-
 _ROUNDS: int = limit("pbs.function_rounds")
 _BYTES, _STATES, _SECONDS = (SPENT.index(name) for name in ("bytes", "states", "seconds"))
 

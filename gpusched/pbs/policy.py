@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from gpusched.model.schedule import Schedule
 
-__all__ = ["Play", "Policy"]
-
 _SHOWN_STATES = 40
 _STRATEGIES = enumeration("pbs.dispatch")
 

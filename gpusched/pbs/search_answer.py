@@ -20,8 +20,8 @@ from gpusched.model.kernel_chains import BatchTasks, KernelChains, KernelGraph, 
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.time_units import time_in_text
+from gpusched.pbs.certificate_base import Certificate
 from gpusched.pbs.certificates import (
-    Certificate,
     DeadInterval,
     DeadStates,
     InfeasibleSubset,
@@ -33,8 +33,6 @@ from gpusched.pbs.search_inputs import is_stack, longest_pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["PRINTED", "SPENT", "STAGES", "BatchAnswer", "Found", "Search", "answer_of"]
 
 PRINTED = "Algorithms 1 to 4 hold as printed; counterexamples are known, both ways."
 """Assumption of the graph's printed variants."""

@@ -25,17 +25,6 @@ from gpusched.model.kernel_chains import (
 )
 from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = [
-    "arrays_of",
-    "check_inputs",
-    "check_options",
-    "is_stack",
-    "longest_pair",
-    "period_advice",
-    "precedence_rows",
-    "undecided_of",
-]
-
 _LONGEST = 2**60 - 1
 """The smallest hyperperiod that is too long, in ticks."""
 

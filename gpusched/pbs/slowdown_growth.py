@@ -34,8 +34,6 @@ from gpusched.pbs.exact_search import search
 from gpusched.pbs.search_answer import Search
 from gpusched.pbs.search_inputs import check_inputs
 
-__all__ = ["SlowdownMargin", "margin"]
-
 _MOST_TIMES = 1 << 16
 """Largest number of distinct excess times for which an exact factor is computed."""
 

@@ -26,18 +26,9 @@ from gpusched.model.gpus.gpu_fields import copy_engines_of, engine_directions, g
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import Launches
-from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
+from gpusched.simulate.hierarchy_result import Hierarchy
+from gpusched.simulate.hierarchy_tables import Blocks, Slices, Waits
 from gpusched.simulate.run_results import run_to_end
-
-__all__ = [
-    "DIRECTION_NUMBERS",
-    "Engines",
-    "GpcSizes",
-    "assumptions",
-    "directions_of",
-    "gpc_sizes",
-    "hierarchy",
-]
 
 Engines = int | Sequence[str] | None
 GpcSizes = int | Sequence[int] | None

@@ -20,17 +20,6 @@ from gpusched.simulate.run_results import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "ACTIVITIES",
-    "OPERATIONS",
-    "BlockIntervals",
-    "ContextTurns",
-    "CpuIntervals",
-    "MachineJobs",
-    "MachineRun",
-    "Operations",
-]
-
 ACTIVITIES = enumeration("simulate.machine_activity")
 """Activities of threads on CPUs, by the core's numbers; see ``CpuIntervals``."""
 

@@ -19,9 +19,6 @@ from gpusched._support.registry import enumeration, limit
 from gpusched.model.gpu import GPU
 from gpusched.simulate.run_results import run_to_end
 
-__all__ = ["MACHINE_LOGS", "NEVER", "MachineLogs", "MachineModel", "MachineStack", "run_machine"]
-__all__ += ["stack_machine"]
-
 NEVER = limit("model.never")
 """End of a simulation that goes on until nothing is left."""
 

@@ -20,17 +20,6 @@ from gpusched.model.kernel_tasks import KernelTasks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "GivenReleases",
-    "Releases",
-    "execution_shares",
-    "gap_share",
-    "is_one",
-    "per_set",
-    "read_releases",
-    "victim_per_set",
-]
-
 Releases: TypeAlias = (
     "Sequence[npt.ArrayLike] | npt.NDArray[Any] | Mapping[str, npt.ArrayLike] | Jobs | pd.DataFrame"
 )

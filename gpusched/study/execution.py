@@ -12,8 +12,6 @@ from gpusched._support.arguments import integer
 from gpusched._support.budget import Progress
 from gpusched._support.text import shown
 
-__all__ = ["Execution", "SweepError", "worker_count"]
-
 
 class SweepError(RuntimeError):
     """The function failed at a point; ``point`` has its parameters, ``__cause__`` the error.

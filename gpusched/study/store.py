@@ -44,18 +44,6 @@ from gpusched.study.store_files import (
 )
 from gpusched.study.sweep_definition import Definition
 
-__all__ = [
-    "Store",
-    "check_same",
-    "decoded",
-    "is_definition",
-    "is_note",
-    "is_point",
-    "is_range",
-    "is_time",
-    "open_file",
-]
-
 _MOST_SETS = 1 << 62
 _LATEST = 2.0**37  # seconds since 1970, in the year 6325
 _KEY = re.compile("[0-9a-f]{32}")

@@ -18,8 +18,6 @@ from gpusched.study.store_files import StoreError
 from gpusched.study.sweep_definition import reductions_of
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
 
-__all__ = ["StoredStudy", "merge", "open_store"]
-
 
 class StoredStudy:
     """Contents of a store, or of several stores joined by ``gs.merge``.

@@ -33,21 +33,6 @@ from gpusched.study.identity.module_origins import package_version, python_versi
 from gpusched.study.point_results import PerSet
 from gpusched.study.points import identifies_itself
 
-__all__ = [
-    "Declared",
-    "Definition",
-    "Identity",
-    "declared",
-    "declared_parts",
-    "definition_of",
-    "experiment_identity",
-    "foreign_parts",
-    "irreproducible",
-    "machine",
-    "reductions_of",
-    "seed_words",
-]
-
 _PIECE = 1 << 20
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-__all__ = ["Sweep", "columns_of", "table_of"]
-
 _ENDS = {"low": "lower end of the 95 % interval", "high": "upper end of the 95 % interval"}
 
 

@@ -22,8 +22,6 @@ from gpusched.study.sweep_definition import Identity, foreign_parts, irreproduci
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
-__all__ = ["Call", "Done", "Failure", "LostWorker", "Part", "Workers", "executor_of", "perform"]
-
 _SECONDS = 0.004  # after which a worker makes no further call before it answers
 
 

@@ -14,8 +14,8 @@ from gpusched.comparison.instances import allocation_search
 from gpusched.comparison.instances.allocation_search import (
     Found,
     Ranked,
-    _exhausted,
     _all_parts,
+    _exhausted,
     search_instances,
 )
 

@@ -17,7 +17,8 @@ from reference import occupancy
 import gpusched as gs
 from gpusched import _core
 from gpusched.simulate import hierarchy_timeline, run_results
-from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Hierarchy
+from gpusched.simulate.hierarchy_result import Deadlock, Hierarchy
+from gpusched.simulate.hierarchy_tables import REASONS
 
 # Of Amert et al.: two SMs as in a TX2.
 TX2 = gs.GPU(sms=2, threads_per_sm=2048, blocks_per_sm=32, smem_per_sm=65536)

@@ -15,8 +15,8 @@ from reference import fifo as twin
 
 import gpusched as gs
 from gpusched import simulate
+from gpusched.model.fifo_model import ORDERS
 from gpusched.simulate import run_results
-from gpusched.simulate.fifo_result import ORDERS
 
 # Examples 1 and 2 of the paper, times by ten.
 EXAMPLE = gs.KernelTasks(

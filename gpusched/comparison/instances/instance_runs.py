@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from gpusched._draw.timeline import Timeline
 
-__all__ = ["InstanceRuns"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InstanceRuns(Saved, Frozen):

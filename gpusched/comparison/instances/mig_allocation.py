@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["MigAllocation", "MigPart"]
-
 _SHOWN_ROWS = 40
 
 

@@ -21,8 +21,6 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import OptionValue, Way, as_way
 
-__all__ = ["mig"]
-
 
 def mig(
     workload: Workload,

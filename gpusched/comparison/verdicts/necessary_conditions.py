@@ -33,8 +33,6 @@ from gpusched.model.workload.segments import DLA, CopyIn, CopyOut, Kernel, Segme
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["broken_conditions", "serial_gpu_overloads"]
-
 _EXCEEDED = enumeration("analysis.demand_verdict").index("exceeded")
 _STEPS = 1 << 19  # of a search for an interval, some 30 ms
 _MOST = 2**60 - 2  # largest number that the search takes

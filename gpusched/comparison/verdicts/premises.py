@@ -31,25 +31,6 @@ from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import DLA, Kernel
 from gpusched.ways.way import WAYS, Way
 
-__all__ = [
-    "PREMISES",
-    "Case",
-    "Condition",
-    "CpuSide",
-    "NotApplicable",
-    "Premise",
-    "by_core",
-    "conditions_of",
-    "conditions_values",
-    "cpu_side",
-    "jobs_that_overlap",
-    "needs_cpus",
-    "open_conditions",
-    "refuse_false_premises",
-    "refuse_many_clients",
-    "shares_condition",
-]
-
 
 class NotApplicable(ValueError):
     """A way does not exist on the platform, or its model cannot express the workload.

@@ -28,18 +28,6 @@ from gpusched.io.traces.trace_jobs import (
 from gpusched.io.traces.trace_tables import NO_CALL, OF_STREAM, compiled, labels
 from gpusched.model.workload.time_units import Time, as_time, in_ticks, time_with_unit
 
-__all__ = [
-    "By",
-    "Candidates",
-    "MissingPeriod",
-    "Period",
-    "Periods",
-    "by_launches",
-    "candidates",
-    "check_names",
-    "observed",
-]
-
 Periods = Time | Mapping[str, Time] | None
 """One period for all tasks, periods by name of the task, or None: as observed."""
 

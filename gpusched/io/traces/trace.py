@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from gpusched.model.workload.time_units import Time
     from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Trace"]
-
 _SHARING = 2  # kernels that share the GPU make a batch
 _PART = 100  # of the GPU time, which a kernel has to take to be preferred
 

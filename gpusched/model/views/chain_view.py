@@ -19,8 +19,6 @@ from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 
-__all__ = ["chain_view"]
-
 _MOST_KERNELS = 2_000
 """Maximum number of kernels of a job; a bound examines each of them several times."""
 

@@ -16,8 +16,6 @@ from gpusched.model.workload.links import Path, groups_of
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["ARRIVALS", "GraphBatchView", "arriving", "graph_view"]
-
 ARRIVALS = "deadlines of tasks that others release count from the arrivals of their sources"
 """Assumption of batches of such tasks, by which some of them are due earlier than they are."""
 

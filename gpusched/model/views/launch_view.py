@@ -26,8 +26,6 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import DLA, CopyIn, Sync
 from gpusched.model.workload.time_units import MOST_TICKS
 
-__all__ = ["PERIODIC_RELEASES", "launch_view"]
-
 PERIODIC_RELEASES = "one release pattern: jobs are released periodically, from the offsets"
 """Assumption of all launches of a workload."""
 

@@ -18,8 +18,6 @@ from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import DLA, CopyOut, Sync
 
-__all__ = ["FIRST_DLA", "program_view"]
-
 _MOST = 2_000_000
 """Most segments of all jobs together, each job counted as the longest one."""
 

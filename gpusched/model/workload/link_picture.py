@@ -17,8 +17,6 @@ from gpusched.model.workload.workload_document import Parts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw", "svg_of"]
-
 _NAME = 24  # characters of a task's name
 _PATHS = 12  # that are drawn
 _BAND, _LEVELS = 6.0, 5  # pixels of a path's band; bands beside each other

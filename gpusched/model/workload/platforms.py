@@ -32,16 +32,6 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = [
-    "ON_PLATFORM",
-    "Platform",
-    "green_sms",
-    "parts_text",
-    "process_of_each",
-    "unknown_clients",
-    "unknown_tasks",
-]
-
 GreenContexts = (
     Mapping[str | tuple[str, ...], int | Sequence[int]]
     | Sequence[tuple[str | Sequence[str], int | Sequence[int]]]

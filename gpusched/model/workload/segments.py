@@ -26,10 +26,6 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = [
-    *("CPU", "DLA", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime", "Sync"),
-]
-
 MOST_REPEATS = 10**6
 _COPIERS = ("engine", "cpu")
 _BARRIERS = ("cooperative", "plain")

@@ -27,8 +27,6 @@ from gpusched.model.workload.workload_document import (
     workload_parts,
 )
 
-__all__ = ["read_workload", "toml_lines", "workload_in", "write_workload"]
-
 MOST_PARTS = 50
 
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*(?:\"|$)|'[^']*(?:'|$)")

@@ -19,16 +19,6 @@ from gpusched.model.workload.workload_document import Parts, observed_time
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "html_of",
-    "parts_of",
-    "paths_of",
-    "paths_table",
-    "repr_of",
-    "table_of",
-    "text_of",
-]
-
 _TASK_TIMES = ("period", "deadline", "offset", "jitter", "best")
 _TASK_NUMBERS = ("priority", "stream_priority", "gpu_priority", "core", "every", "queue")
 _TASK_TEXTS = ("rate", "process", "launches", "after", "reads")
