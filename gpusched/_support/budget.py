@@ -13,7 +13,7 @@ from math import inf
 from time import CLOCK_MONOTONIC, clock_gettime_ns
 from typing import Any, NamedTuple, TypeAlias
 
-from gpusched._core import BudgetSpent as BudgetSpent  # as well to be raised by others
+from gpusched._core import BudgetSpent as BudgetSpent  # imported from here where it is raised
 from gpusched._core import Cancelled
 from gpusched._support.arguments import flag, instance, integer64, real
 from gpusched._support.text import shown

@@ -2,7 +2,7 @@
 
 Each rule has the text of the reading that is used, its source, what would settle it, the ways to
 which it applies, and a function that tells whether a program rests on it. Where there are models of
-other readings, an answer counts only if it is the same under all of them (see `readings`).
+other readings, an answer counts only if it is the same under all of them (see `judgement`).
 """
 
 from __future__ import annotations
