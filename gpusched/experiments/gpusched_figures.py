@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import spawn
-from gpusched._support.budget import Progress
+from gpusched._support.budget import Budget, Progress
 from gpusched._support.results import Results
 from gpusched.model.batches import SLOWDOWNS as FACTORS
 from gpusched.study.engine import named_columns, run
@@ -27,7 +27,6 @@ from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
-    from gpusched._support.budget import Budget
     from gpusched.model.answer import Answer
     from gpusched.model.batch_table import BatchTable
     from gpusched.model.kernel_tasks import KernelTasks

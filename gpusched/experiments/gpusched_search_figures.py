@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import flag, one_of, spawn
-from gpusched._support.budget import Progress
+from gpusched._support.budget import Budget, Progress
 from gpusched._support.results import Results
 from gpusched.experiments.gpusched_figures import (
     UTILIZATIONS,
@@ -39,7 +39,6 @@ from gpusched.study.sweep_table import columns_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gpusched._support.budget import Budget
     from gpusched.model.batch_table import BatchTable
     from gpusched.model.kernel_tasks import KernelTasks
 

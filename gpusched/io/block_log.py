@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from gpusched._draw.timeline import Timeline
     from gpusched.io.log_timeline import Simulated
     from gpusched.io.replay import Replay
-    from gpusched.model.gpu import GPU
 
 
 _KERNELS = ("stream", "launch", "blocks", "threads", "regs", "smem", "priority", "context")

@@ -37,15 +37,19 @@ from gpusched.io.block_log import BlockLog, Violation
 from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite
 from gpusched.io.traces.kineto import NoKernels
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_tables import Names, column, known_gpu, occupancy_of, table_of, take
+from gpusched.io.traces.trace_tables import (
+    Names,
+    TraceEvents,
+    column,
+    known_gpu,
+    occupancy_of,
+    table_of,
+    take,
+)
 from gpusched.model.gpu import GPU, as_gpu
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from gpusched.io.traces.trace import Trace
-    from gpusched.io.traces.trace_tables import TraceEvents
-    from gpusched.model.gpu import GPU
 
 
 class Reader(Protocol):

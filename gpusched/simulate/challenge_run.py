@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +26,12 @@ from gpusched._support.tabular import Tabular
 from gpusched._support.text import escape, named, plural
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate import run_results
-from gpusched.simulate.host_run import HostModel, host_model
+from gpusched.simulate.host_run import HostModel, host, host_model
 from gpusched.simulate.run_results import Table
 from gpusched.ways.old_values import OldSharing, way_of_old
 from gpusched.ways.way import Way, placed_way
 
 if TYPE_CHECKING:
-    from typing import Self
-
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -246,8 +244,6 @@ class Challenge(Tabular, Saved, Frozen):
         ValueError
             The answer is for a stack, or has no counterexample.
         """
-        from gpusched.simulate.host_run import host
-
         self._one()
         return host(
             self.hosts,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,6 @@ from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import escape, named, plural
 
 if TYPE_CHECKING:
-    from typing import Self
-
     import pandas as pd
     from matplotlib.axes import Axes
 

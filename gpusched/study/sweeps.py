@@ -26,8 +26,8 @@ from gpusched._support.arguments import integer, one_of, spawn
 from gpusched._support.budget import Progress
 from gpusched._support.text import shown
 from gpusched.study.execution import Execution
-from gpusched.study.point_results import PerSet, Width
-from gpusched.study.points import axes_of, points_of, seeds_of
+from gpusched.study.point_results import PerSet, Width, values_of
+from gpusched.study.points import axes_of, plain_value, points_of, seeds_of
 from gpusched.study.reductions import Reduction
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
 
@@ -214,7 +214,6 @@ def sweep(
     """
     # The engine is imported with the first sweep, so that ``gs.sweep`` is there at once.
     from gpusched.study.engine import Work, compute
-    from gpusched.study.point_results import values_of
 
     number = integer(count, "count")
     if number < 1:
@@ -237,7 +236,6 @@ def sweep(
     root = spawn(seed)
     definition = notes = identity = None
     if store is not None:
-        from gpusched.study.points import plain_value
         from gpusched.study.sweep_definition import definition_of
 
         by = None if seed_by is None else seeded
