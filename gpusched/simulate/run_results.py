@@ -1,4 +1,4 @@
-"""What simulations share: runs in slices to their ends, tables of results, largest responses."""
+"""Common parts of simulations: runs in slices to their ends, tables of results, responses."""
 
 from __future__ import annotations
 
