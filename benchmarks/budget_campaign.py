@@ -35,7 +35,7 @@ from machine import describe, peak_memory
 from random_workloads import random_case
 
 import gpusched as gs
-from gpusched._support.large_arrays import held_bytes
+from gpusched._support.arguments import held_bytes
 
 FOLDER = Path(__file__).parent
 SECONDS, MEBIBYTES = 0.05, 16.0  # allowed beyond 20 %

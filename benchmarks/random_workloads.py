@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import gpusched as gs
-from gpusched.model.gpus.capabilities import static_partition_unit
+from gpusched.model.gpus.gpu_presets import static_partition_unit
 
 PERIODS = (6, 8, 10, 12, 15, 16, 20, 24, 30, 40, 48, 60, 80, 120)
 STYLES = ("single", "single", "pipeline", "chain", "facts")

@@ -106,7 +106,7 @@ if TYPE_CHECKING:
     from gpusched.model.gpus.mps_shares import SMs as SMs
     from gpusched.model.host_tasks import HostTasks as HostTasks
     from gpusched.model.kernel_chains import KernelChains as KernelChains
-    from gpusched.model.kernel_graph import KernelGraph as KernelGraph
+    from gpusched.model.kernel_chains import KernelGraph as KernelGraph
     from gpusched.model.kernel_tasks import KernelTasks as KernelTasks
     from gpusched.model.launches import Launches as Launches
     from gpusched.model.programs import Programs as Programs
@@ -163,10 +163,10 @@ _MEMBERS = {
     "GPU": "model.gpu",
     "HostTasks": "model.host_tasks",
     "KernelChains": "model.kernel_chains",
-    "KernelGraph": "model.kernel_graph",
+    "KernelGraph": "model.kernel_chains",
     "KernelTasks": "model.kernel_tasks",
     "Launches": "model.launches",
-    "Path": "model.workload.path",
+    "Path": "model.workload.links",
     "Placement": "model.block_placement",
     "Programs": "model.programs",
     "Recipe": "deploy.recipe",

@@ -17,8 +17,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.cuda import Device, Operation, Run, Stream
-from gpusched.cuda.clocks import launch_offsets
-from gpusched.cuda.driver import standing_in
+from gpusched.cuda.driver import launch_offsets, standing_in
 from gpusched.cuda.probes.bench import MS, quantiles
 
 US = 1000

@@ -22,8 +22,8 @@ from benchmarks.papers.paper_list import PAPERS
 from benchmarks.papers.papers_page import page_of
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import flag, some_of
+from gpusched._support.budget import Progress, reporter
 from gpusched._support.files import replacing
-from gpusched._support.progress import Progress, reporter
 from gpusched._support.results import Results
 from gpusched._support.text import path_text
 from gpusched._version import __version__

@@ -20,28 +20,6 @@ from gpusched._support.text import UNITS, shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "INK",
-    "LATE",
-    "MARKERS",
-    "MUTED",
-    "PALETTE",
-    "AxesArray",
-    "AxesLike",
-    "TimeAxis",
-    "axes",
-    "band",
-    "color",
-    "grid",
-    "key",
-    "legend",
-    "panels",
-    "pyplot",
-    "save_figure",
-    "time_axis",
-    "word",
-]
-
 # Several panels: as they are returned, and as they are taken. Strings, since Matplotlib is not
 # imported here.
 AxesArray: TypeAlias = "npt.NDArray[np.object_]"

@@ -34,17 +34,6 @@ from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.files import replacing
 from gpusched._support.registry import enumeration
 
-__all__ = [
-    "complete_event",
-    "counter_event",
-    "microseconds",
-    "process_name",
-    "thread_name",
-    "timeline_events",
-    "write_chrome_trace",
-    "write_timeline",
-]
-
 Event = dict[str, Any]
 
 _NAME = 4000  # characters of a name in the trace of a timeline, where it may occur in any number

@@ -7,8 +7,6 @@ from string import Template
 from gpusched._draw.axes import INK, LATE, MUTED, PALETTE
 from gpusched._draw.svg import DARK_INK, DARK_LATE, DARK_MUTED, DARK_PAPER, PAPER
 
-__all__ = ["STYLE", "VIEW", "VIEW_STYLE"]
-
 VIEW = "gpusched-view"
 
 _LIGHT = f"""

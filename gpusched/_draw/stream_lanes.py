@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._draw.block_lanes import SHOWN_BOXES, SIDES
-from gpusched._draw.lanes import NameColors, side_by_side
+from gpusched._draw.block_lanes import SHOWN_BOXES, SIDES, NameColors, side_by_side
 from gpusched._draw.timeline import Lane, Mark, Piece, Span, in_window
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
-
-__all__ = ["STREAMS", "StreamColumns", "StreamLanes", "launch_pieces", "share", "stream_lanes"]
 
 STREAMS = "streams"
 """The group of the lanes."""

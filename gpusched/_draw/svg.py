@@ -25,8 +25,6 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.text import xml
 
-__all__ = ["DARK_INK", "DARK_LATE", "DARK_MUTED", "DARK_PAPER", "PAPER", "RULE", "document", "svg"]
-
 PAPER = "#ffffff"
 RULE = "#e4e4e4"
 DARK_PAPER = "#16191c"

@@ -19,32 +19,6 @@ from gpusched._draw.axes import LATE, MUTED, TimeAxis, color, time_axis
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.text import clip
 
-__all__ = [
-    "ALPHA",
-    "BODY",
-    "NOTHING",
-    "PIXELS_PER_POINT",
-    "Counter",
-    "CounterColumns",
-    "Key",
-    "Lane",
-    "Link",
-    "Mark",
-    "Piece",
-    "PieceColumns",
-    "Raster",
-    "Rows",
-    "Timeline",
-    "Words",
-    "differs_key",
-    "fill_of",
-    "in_window",
-    "labelled",
-    "late_key",
-    "of_tasks",
-    "window",
-]
-
 Span = tuple[float, float]
 """Top and bottom of a rectangle as shares of its lane, 0 at the lane's top."""
 

@@ -10,8 +10,6 @@ from gpusched._draw.timeline import ALPHA, Key, Mark, Piece, Raster, Timeline, f
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot"]
-
 _MARKERS = {"release": "^", "deadline": "v", "launch": "v", "miss": "X"}
 
 

@@ -27,8 +27,6 @@ try:
 except ImportError:  # a system without flock
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["create", "remove_abandoned", "replacing"]
-
 _IN_MEMORY = 1 << 24  # bytes of a stream's content before it goes to a temporary file
 _PIECE = 1 << 20
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)

@@ -6,8 +6,6 @@ from importlib import import_module
 from threading import RLock
 from types import ModuleType
 
-__all__ = ["module_on_demand"]
-
 # Threads that first use different names would import one module from two ends, and get parts of
 # it. No module of the package uses names of the package itself while it is imported, so that no
 # thread waits for the lock inside of an import that the owner of the lock waits for.

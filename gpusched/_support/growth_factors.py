@@ -5,15 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = [
-    "factor_in_steps",
-    "factor_text",
-    "factors_beyond",
-    "grown_time",
-    "grown_times",
-    "largest_factor",
-]
-
 _MOST = Fraction(64)
 _ONE = Fraction(1)
 _NEAR = Fraction(1, 256)

@@ -10,8 +10,6 @@ from typing import Any, SupportsIndex, overload
 from gpusched import _core
 from gpusched._support.text import xml
 
-__all__ = ["Method", "Methods", "Option", "enumeration", "limit", "methods"]
-
 
 def enumeration(name: str) -> tuple[str, ...]:
     """Names of an enumeration of the core, by value or, for flags, by bit."""

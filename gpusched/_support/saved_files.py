@@ -24,8 +24,6 @@ from gpusched._support.files import replacing
 from gpusched._support.input_files import TooLarge, check_size, opened, read_all, zip_members
 from gpusched._support.text import path_text, shown
 
-__all__ = ["SavedObject", "array_of", "load_arrays", "load_object", "read_npz", "save_arrays"]
-
 _FORMAT = "gpusched saved object"
 _LAYOUT = 1  # version of the file layout, not of its content
 _HEADER = "header.json"

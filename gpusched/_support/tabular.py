@@ -25,8 +25,6 @@ from gpusched._support.text import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Coded", "Table", "Tabular", "frame_of", "optional"]
-
 
 class Coded(NamedTuple):
     """A column of a few distinct words: int8 indices into ``words`` (at most 127)."""

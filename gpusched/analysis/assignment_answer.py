@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape
 from gpusched.analysis.verdict import Verdict

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
-from gpusched._support.saved import Frozen, Saved, same
+from gpusched._support.results import Frozen, Saved, same
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.answer import Flags, Ticks, part_of, sets_at, sets_of

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched.analysis.fifo_threads import COMMON, FEW_GRIDS
 from gpusched.analysis.rational_answer import RationalAnswer
 from gpusched.model.answer import Claim, Flags, Ticks, missing

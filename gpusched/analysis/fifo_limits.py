@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched.analysis.fifo_threads import (
     COMMON,
     exact_utilization,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import plural
 from gpusched.model.answer import Answer, Claim, Flags, Ticks, Times, missing
 from gpusched.model.host_tasks import HostTasks

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched.model.answer import Answer, Claim, Flags, missing
 from gpusched.model.programs import Programs
 from gpusched.model.workload.time_units import time_in_text

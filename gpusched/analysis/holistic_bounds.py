@@ -20,9 +20,9 @@ from gpusched._support.arguments import (
     integer,
     is_sequence,
     one_of,
+    spread,
     task_number,
 )
-from gpusched._support.large_arrays import spread
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.analysis.fifo_threads import refuse_many_streams

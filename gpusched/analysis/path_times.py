@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, at_least, int_array
-from gpusched._support.large_arrays import spread
+from gpusched._support.arguments import Int64Array, at_least, int_array, spread
 
 __all__ = ["PATH_JOBS", "PathTimes", "path_bounds", "waiting_results"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration, methods
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import clip, plural
 from gpusched.model.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._support.budget import Budget
-    from gpusched.simulate.challenge_result import Challenge
+    from gpusched.simulate.challenge_run import Challenge
 
 __all__ = ["TERMS", "Terms", "Verdict"]
 

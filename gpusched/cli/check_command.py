@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING
 
 from gpusched._support.files import replacing
 from gpusched._support.text import shown
-from gpusched.cli.answer_text import response_table, stated, verdict_line
 from gpusched.cli.command_parts import Refusal, drawable, real, status_of
-from gpusched.cli.platform_options import (
+from gpusched.cli.program_parts import (
     add_platform,
+    add_way,
     add_workload,
+    asked_way,
     headline,
+    not_applicable,
     program_of,
+    response_table,
+    stated,
+    verdict_line,
 )
-from gpusched.cli.way_options import add_way, asked_way, not_applicable
 
 if TYPE_CHECKING:
     from gpusched.comparison.workload_answer import WorkloadAnswer
     from gpusched.model.workload.workloads import Workload
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_check(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Runs the test of one way of sharing the GPU and prints its verdict, the "
@@ -64,17 +68,17 @@ def add(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_check)
 
 
-def run(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace) -> int:
     from gpusched._support.budget import Budget, BudgetSpent
     from gpusched.comparison.advice import Tried, advise
     from gpusched.comparison.analyses import Request, analyze, options_of, with_costs
     from gpusched.comparison.documents import answer_document, json_text
     from gpusched.comparison.margins import growing_times, margin
     from gpusched.comparison.verdicts.premises import NotApplicable
-    from gpusched.model.workload.link_text import lines_of
+    from gpusched.model.workload.link_layout import lines_of
 
     workload, platform = program_of(options)
     way = asked_way(options)

@@ -5,13 +5,21 @@ from __future__ import annotations
 import argparse
 
 from gpusched._support.text import named, shown
-from gpusched.cli.answer_text import response_table, stated
 from gpusched.cli.command_parts import Refusal, natural, positive, real, status_of
-from gpusched.cli.platform_options import add_platform, add_workload, headline, program_of
-from gpusched.cli.way_options import add_way, asked_way, not_applicable
+from gpusched.cli.program_parts import (
+    add_platform,
+    add_way,
+    add_workload,
+    asked_way,
+    headline,
+    not_applicable,
+    program_of,
+    response_table,
+    stated,
+)
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_choose(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Chooses what the workload and the options leave open under one way of sharing "
@@ -69,10 +77,10 @@ def add(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_choose)
 
 
-def run(options: argparse.Namespace) -> int:
+def _choose(options: argparse.Namespace) -> int:
     from gpusched._support.budget import Budget, BudgetSpent
     from gpusched.comparison.choosing.program_choice import choose
     from gpusched.comparison.documents import choice_document, json_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusched._support.text import named
 from gpusched.cli.command_parts import add_quiet, output_folder, real, status_of
-from gpusched.cli.platform_options import (
+from gpusched.cli.program_parts import (
     add_platform,
     add_workload,
     headline,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpusched.comparison.margins import Margin
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_compare(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Runs every test and simulation that can express the workload. Prints a table "
@@ -67,10 +67,10 @@ def add(command: argparse.ArgumentParser) -> None:
     )
     add_quiet(command)
     add_platform(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_compare)
 
 
-def run(options: argparse.Namespace) -> int:
+def _compare(options: argparse.Namespace) -> int:
     from gpusched._support.budget import Budget
     from gpusched.comparison.comparisons import compare
     from gpusched.comparison.documents import comparison_document, json_text

@@ -6,15 +6,21 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from gpusched.cli.platform_options import add_platform, add_workload, platform_of, program_of
+from gpusched.cli.program_parts import (
+    add_platform,
+    add_way,
+    add_workload,
+    asked_way,
+    platform_of,
+    program_of,
+)
 from gpusched.cli.recipe_command import cores_of
-from gpusched.cli.way_options import add_way, asked_way
 
 if TYPE_CHECKING:
     from gpusched.deploy.machine_checks import Wanted
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_doctor(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Reads settings and processes of this machine, without changing any, and says "
@@ -31,10 +37,10 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON document")
     command.add_argument("--root", default="/", help=argparse.SUPPRESS)  # of proc and sys
     add_platform(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_doctor)
 
 
-def run(options: argparse.Namespace) -> int:
+def _doctor(options: argparse.Namespace) -> int:
     from gpusched._version import __version__
     from gpusched.comparison.documents import json_text
     from gpusched.deploy.machine_checks import Wanted, examined, status_of_checks

@@ -6,12 +6,19 @@ import argparse
 
 from gpusched.cli.command_parts import natural
 from gpusched.cli.kept_command import report
-from gpusched.cli.platform_options import add_platform, add_workload, headline, program_of
+from gpusched.cli.program_parts import (
+    add_platform,
+    add_way,
+    add_workload,
+    asked_way,
+    headline,
+    not_applicable,
+    program_of,
+)
 from gpusched.cli.recipe_command import cores_of
-from gpusched.cli.way_options import add_way, asked_way, not_applicable
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_execute(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Runs a program for real: a thread for each task, with its CPU, its priority, "
@@ -65,10 +72,10 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--trace", metavar="FILE", help="also write the log for Perfetto")
     command.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_execute)
 
 
-def run(options: argparse.Namespace) -> int:
+def _execute(options: argparse.Namespace) -> int:
     from gpusched.comparison.verdicts.premises import NotApplicable
     from gpusched.rt.real_runs import execute
 

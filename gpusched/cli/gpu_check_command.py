@@ -7,7 +7,7 @@ import argparse
 from gpusched.cli.command_parts import Refusal, natural
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_gpu_check(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Runs all probes of the scheduling rules on a CUDA device; measures "
@@ -33,10 +33,10 @@ def add(command: argparse.ArgumentParser) -> None:
         help="file of the report; logs of blocks go to a folder beside it (default: "
         "gpu-check.json)",
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=_gpu_check)
 
 
-def run(options: argparse.Namespace) -> int:
+def _gpu_check(options: argparse.Namespace) -> int:
     from gpusched import cuda
     from gpusched.cuda import check
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _STATUS = {"kept": 0, "bound exceeded": 1, "condition broken": 3}
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_kept(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Compares a log that a program wrote with the runtime library with an answer "
@@ -35,10 +35,10 @@ def add(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--trace", metavar="FILE", help="also write the log for Perfetto")
     command.add_argument("--json", action="store_true", help="print one JSON document")
-    command.set_defaults(run=run)
+    command.set_defaults(run=_kept)
 
 
-def run(options: argparse.Namespace) -> int:
+def _kept(options: argparse.Namespace) -> int:
     from gpusched.comparison.workload_answer import WorkloadAnswer
     from gpusched.io.run_log import read_run_log
     from gpusched.model.schedule import Schedule

@@ -15,7 +15,7 @@ from gpusched._support.text import named
 from gpusched._version import __version__
 from gpusched.cli.command_parts import Refusal, as_typed, error_line
 
-# Names and one line of help; gpusched.cli.<name>_command has the rest.
+# Names and one line of help; add_<name> in the command's module has the rest.
 _COMMANDS = {
     "compare": "compare all ways of sharing the GPU for a workload, by tests and simulations",
     "check": "test a workload under one way of sharing the GPU",
@@ -36,6 +36,12 @@ _COMMANDS = {
     "gpus": "list the known GPUs",
     "gpu-check": "run every probe, measurement and error check on a CUDA device",
     "config": "print compiler options for programs that use the runtime library",
+}
+# The first words of the names of modules that have several commands.
+_MODULES = {
+    **dict.fromkeys(("breakdown", "assign"), "sensitivity"),
+    **dict.fromkeys(("sweep", "merge", "store"), "study"),
+    **dict.fromkeys(("methods", "gpus", "config"), "list"),
 }
 _LINE = 4000  # most characters of a line of an error
 _CLOSED_PIPE = 141  # as a shell reports a program that SIGPIPE ended: 128 + 13
@@ -126,7 +132,8 @@ class _CommandParser(Parser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if self.get_default("run") is None:
             name = self.prog.split()[-1].replace("-", "_")
-            import_module(f"gpusched.cli.{name}_command").add(self)
+            module = import_module(f"gpusched.cli.{_MODULES.get(name, name)}_command")
+            getattr(module, f"add_{name}")(self)
         return super().parse_known_args(args, namespace)
 
 

@@ -6,11 +6,18 @@ import argparse
 
 from gpusched._support.text import named
 from gpusched.cli.command_parts import Refusal, output_folder, status_of
-from gpusched.cli.platform_options import add_platform, add_workload, headline, program_of
-from gpusched.cli.way_options import add_way, asked_way, not_applicable
+from gpusched.cli.program_parts import (
+    add_platform,
+    add_way,
+    add_workload,
+    asked_way,
+    headline,
+    not_applicable,
+    program_of,
+)
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_recipe(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Prints the steps with which a program keeps the guarantee of an answer: cores "
@@ -40,10 +47,10 @@ def add(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_recipe)
 
 
-def run(options: argparse.Namespace) -> int:
+def _recipe(options: argparse.Namespace) -> int:
     from gpusched.comparison.analyses import analyze
     from gpusched.comparison.deployments import recipe
     from gpusched.comparison.documents import json_text

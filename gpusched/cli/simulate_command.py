@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from gpusched._support.files import replacing
 from gpusched._support.registry import enumeration
 from gpusched._support.text import clip, named, shown
-from gpusched.cli.answer_text import RULES, titled
 from gpusched.cli.command_parts import (
     Refusal,
     drawable,
@@ -18,13 +17,17 @@ from gpusched.cli.command_parts import (
     real,
     status_of,
 )
-from gpusched.cli.platform_options import (
+from gpusched.cli.program_parts import (
+    RULES,
     add_platform,
+    add_way,
     add_workload,
+    asked_way,
     headline,
+    not_applicable,
     program_of,
+    titled,
 )
-from gpusched.cli.way_options import add_way, asked_way, not_applicable
 
 if TYPE_CHECKING:
     from gpusched.comparison.run_stack import RunStack
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 _TRACES = (".trace.json", ".trace.json.gz")
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_simulate(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Simulates a workload under one way of sharing the GPU: periodic releases and "
@@ -108,10 +111,10 @@ def add(command: argparse.ArgumentParser) -> None:
         "show its interval",
     )
     add_platform(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_simulate)
 
 
-def run(options: argparse.Namespace) -> int:
+def _simulate(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import json_text, run_document
     from gpusched.comparison.observations import observe
     from gpusched.comparison.response_table import PERCENTILES

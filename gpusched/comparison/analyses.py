@@ -37,8 +37,8 @@ from gpusched.comparison.instances.allocation_search import (
     allocated_on_shared_cpus,
     inner_way,
 )
+from gpusched.comparison.instances.instance_tests import SharedCpus
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.instances.shared_cpus import SharedCpus
 from gpusched.comparison.kernels_by_time import (
     AS_GIVEN,
     FILLS,
@@ -60,7 +60,7 @@ from gpusched.comparison.released_tasks import (
 )
 from gpusched.comparison.tasks_in_parts import PartForm
 from gpusched.comparison.verdicts.gpu_rules import readings_of
-from gpusched.comparison.verdicts.judgement import Found, judged
+from gpusched.comparison.verdicts.judgement import Found, judged, under_all_readings
 from gpusched.comparison.verdicts.premises import (
     Case,
     NotApplicable,
@@ -69,7 +69,6 @@ from gpusched.comparison.verdicts.premises import (
     refuse_false_premises,
     shares_condition,
 )
-from gpusched.comparison.verdicts.readings import under_all_readings
 from gpusched.comparison.whole_programs import (
     WHOLE_PROGRAMS,
     Beside,
@@ -77,11 +76,9 @@ from gpusched.comparison.whole_programs import (
     whole_program,
 )
 from gpusched.comparison.workload_answer import WorkloadAnswer
-from gpusched.model.batch_rows import rows_of
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import KernelChains, KernelGraph, rows_of
 from gpusched.model.views.derived_view import CPUS_APART, BatchView, ChainBatchView, View
 from gpusched.model.views.graph_view import GraphBatchView
 from gpusched.model.views.kernel_view import MOST_CUT

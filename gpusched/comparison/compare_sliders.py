@@ -22,8 +22,6 @@ from gpusched.model.workload.time_units import Time, time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import Way
 
-__all__ = ["CompareSliders", "compare_sliders", "view_html"]
-
 _HEADS = ("way", "verdict", "tightest task", "slack", "why")
 _REASON = 140  # characters
 

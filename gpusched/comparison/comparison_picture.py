@@ -15,8 +15,6 @@ from gpusched.model.workload.workloads import Workload
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot"]
-
 _MOST = 12  # panels without given names
 _WIDEST = 2  # deadlines; what is longer ends at the edge, with a triangle
 _BOUND, _LONG_BOUND, _NO_BOUND = "response bound", "bound above the deadline", "computed, no bound"

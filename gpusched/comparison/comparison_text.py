@@ -18,18 +18,6 @@ from gpusched.model.answer import Times, missing
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = [
-    "HEAD",
-    "cells_of",
-    "html_of",
-    "marks_of",
-    "reason_of",
-    "rule_numbers",
-    "table_of",
-    "text_of",
-]
-
-
 _MODES = {
     "suspend": "in mode suspend, a task leaves its CPU during its GPU work",
     "busy": "in mode busy, a task keeps its CPU meanwhile",

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
-from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
+from gpusched._support.arguments import flag, held_bytes, instance, is_sequence, one_of, position
 from gpusched._support.budget import (
     Budget,
     BudgetSpent,
+    Progress,
     as_budget,
     is_late,
     raise_if_stopped,
+    reporter,
     share_of,
     within_seconds,
 )
-from gpusched._support.large_arrays import held_bytes
-from gpusched._support.progress import Progress, reporter
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gpusched._draw.axes import AxesArray, AxesLike
-
-__all__ = ["Comparison", "compare"]
 
 _NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 

@@ -17,10 +17,6 @@ from gpusched._support.arguments import FloatArray, Int64Array
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
 
-__all__ = ["MOST_ASSIGNMENTS", "CoreChoice", "StackTest", "assignments", "count_of_assignments"]
-
-__all__ += ["with_cores"]
-
 MOST_ASSIGNMENTS = 20_000
 """Number of assignments up to which all are tried; of more, only those of a few rules."""
 

@@ -37,8 +37,6 @@ from gpusched.model.views.derived_view import given_to_all, runs_on_cpu
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, Segment
 
-__all__ = ["DelayedPrograms", "cores_of_worst_fit", "delayed_programs"]
-
 
 @dataclass(frozen=True)
 class DelayedPrograms:

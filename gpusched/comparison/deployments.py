@@ -39,7 +39,7 @@ from gpusched.deploy.recipe_steps import (
     table_of,
     undo_script,
 )
-from gpusched.model.gpus.capabilities import partition_unit, static_partition_unit
+from gpusched.model.gpus.gpu_presets import partition_unit, static_partition_unit
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, share_unit
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.views.derived_view import given_to_all, runs_on_cpu

@@ -10,7 +10,6 @@ from math import ceil
 from typing import Any, Literal, TypeVar
 
 from gpusched._support.text import named
-from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.finer_ticks import (
     Grain,
     Sharing,
@@ -31,7 +30,7 @@ from gpusched.comparison.verdicts.necessary_conditions import (
     serial_gpu_overloads,
 )
 from gpusched.model.gpu import GPU
-from gpusched.model.gpus.memory_bandwidth import rate_text
+from gpusched.model.gpus.gpu_fields import rate_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_unit
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -41,20 +40,18 @@ from gpusched.model.views.derived_view import (
     BatchView,
     ChainBatchView,
     View,
+    calls_are_free,
+    copies_meet,
+    explicit_calls,
     given_to_all,
     listed,
+    platform_without_calls,
     refuse_triggers,
     runs_on_cpu,
     uses_engine,
 )
 from gpusched.model.views.graph_view import GraphBatchView, arriving, graph_view
-from gpusched.model.views.launch_calls import (
-    calls_are_free,
-    explicit_calls,
-    platform_without_calls,
-)
-from gpusched.model.workload.kernel_waves import KernelTimes
-from gpusched.model.workload.memory_traffic import demands, slowdowns
+from gpusched.model.workload.kernel_waves import KernelTimes, demands, slowdowns
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import (
     Platform,

@@ -36,21 +36,6 @@ from gpusched.model.workload.workload_document import parts_document
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, Way
 
-__all__ = [
-    "VERSION",
-    "Document",
-    "answer_document",
-    "assignment_document",
-    "breakdown_document",
-    "choice_document",
-    "comparison_document",
-    "json_text",
-    "methods_document",
-    "not_applicable_document",
-    "run_document",
-    "stack_document",
-]
-
 VERSION = 1
 
 Document = dict[str, object]

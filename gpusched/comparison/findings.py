@@ -10,8 +10,6 @@ from gpusched.comparison.rows import Row
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Findings"]
-
 
 @dataclass(frozen=True)
 class Findings:

@@ -26,16 +26,6 @@ from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.time_units import TickLength, as_factor
 from gpusched.model.workload.workloads import Workload
 
-__all__ = [
-    "Grain",
-    "Sharing",
-    "divided_times",
-    "grain_of",
-    "in_finer_ticks",
-    "instance_times",
-    "ticks_up",
-]
-
 _MOST_PARTS = 720_720  # of a ns
 _LONGEST = 2**55  # ticks of a time
 _LONGEST_HYPERPERIOD = 2**56

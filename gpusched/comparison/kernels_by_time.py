@@ -42,19 +42,6 @@ from gpusched.model.workload.platforms import green_sms
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 
-__all__ = [
-    "AS_GIVEN",
-    "FILLS",
-    "SHARING",
-    "Shapes",
-    "by_time_alone",
-    "fill_the_gpu",
-    "filled",
-    "in_turns",
-    "of_either",
-    "open_shapes",
-]
-
 SHARING = frozenset(("streams", "priority_streams", "mps", "mps_static", "green_contexts"))
 """Ways in which kernels share the SMs by their blocks."""
 

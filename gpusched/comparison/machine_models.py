@@ -22,10 +22,9 @@ from gpusched._support.arguments import Int64Array, integer, one_of
 from gpusched._support.registry import enumeration
 from gpusched._support.text import named, shown
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.instances.instance_workloads import platform_of_instance, task_in_instance
-from gpusched.comparison.tasks_in_parts import PartForm
+from gpusched.comparison.tasks_in_parts import PartForm, platform_of_instance, task_in_instance
 from gpusched.model.gpu import GPU
-from gpusched.model.gpus.copy_engines import CopyEngines, engine_directions, engines_text
+from gpusched.model.gpus.gpu_fields import CopyEngines, engine_directions, engines_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.views.derived_view import given_to_all, runs_on_cpu
@@ -35,10 +34,8 @@ from gpusched.model.workload.periodic_task import Launches, Task
 from gpusched.model.workload.platforms import Platform, process_of_each
 from gpusched.model.workload.segments import CPU, DLA, CopyIn, Kernel
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.machine_run import NEVER, MachineModel
-
-__all__ = ["INSIDE", "MACHINE_WAYS", "begins_and_ends_on_gpu", "gpu_sections", "machine_model"]
+from gpusched.simulate.run_arguments import execution_shares, gap_share
 
 _STEPS = enumeration("simulate.machine_step")
 _KINDS = enumeration("simulate.machine_item_kind")

@@ -50,9 +50,6 @@ from gpusched.simulate.machine_run import (
 )
 from gpusched.ways.way import OptionValue, as_way
 
-__all__ = ["PLANNED", "MachineChoices", "chosen_cores", "job_columns", "machine_choices"]
-__all__ += ["machine_run", "machine_stack", "needed_of_answer", "needs_answer"]
-
 PLANNED = ("pbs", "edf_parallel")
 """Ways that are played by the frames of a plan."""
 

@@ -23,7 +23,7 @@ from gpusched._support.growth_factors import (
     factors_beyond,
     largest_factor,
 )
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import clip, shown
 from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.sensitivity import breakdown

@@ -25,13 +25,13 @@ from gpusched._support.arguments import (
 from gpusched._support.budget import (
     Budget,
     BudgetSpent,
+    Progress,
     as_budget,
     raise_if_stopped,
     share_of,
     spent,
     within_seconds,
 )
-from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import GedfVerdict
@@ -46,6 +46,16 @@ from gpusched.comparison.analyses import (
 )
 from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.finer_ticks import ticks_up
+from gpusched.comparison.hyperperiods import (
+    MOST_BLOCKS,
+    MOST_LAUNCHES,
+    Work,
+    blocks_of,
+    horizon,
+    launches_of,
+    refuse_long_service,
+    refuse_many,
+)
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.kernels_by_time import (
     SHARING,
@@ -66,19 +76,9 @@ from gpusched.comparison.machine_runs import (
     needs_answer,
 )
 from gpusched.comparison.run_stack import RunStack
-from gpusched.comparison.simulation_lengths import (
-    MOST_BLOCKS,
-    MOST_LAUNCHES,
-    Work,
-    blocks_of,
-    horizon,
-    launches_of,
-    refuse_long_service,
-    refuse_many,
-)
 from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
+from gpusched.comparison.verdicts.judgement import open_reading
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
-from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.answer import missing
@@ -87,9 +87,9 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.arguments.run_arguments import gap_share
 from gpusched.simulate.machine_result import MachineRun
 from gpusched.simulate.machine_run import MachineModel, MachineStack
+from gpusched.simulate.run_arguments import gap_share
 from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:

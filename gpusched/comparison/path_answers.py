@@ -10,26 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched._support.text import clip
 from gpusched.analysis.path_times import PathTimes, path_bounds, waiting_results
 from gpusched.model.answer import Times
-from gpusched.model.workload.links import sources_of
-from gpusched.model.workload.path import KINDS, Path
+from gpusched.model.workload.links import KINDS, Path, sources_of
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-
-__all__ = [
-    "Ends",
-    "PathAnswer",
-    "PathLeg",
-    "ends_of",
-    "is_timed",
-    "legs_of",
-    "path_answers",
-    "waiting_of",
-]
 
 
 @dataclass(frozen=True, eq=False)

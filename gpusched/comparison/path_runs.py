@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.path_answers import legs_of
 from gpusched.model.answer import Times, missing
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.run_results import percentile_of
 
-__all__ = ["PathRun", "PathRuns", "SimulatedTimes", "TaskJobs", "path_run", "strides"]
+if TYPE_CHECKING:
+    from gpusched.simulate.machine_timeline import Chain
 
 
 @dataclass(frozen=True)
@@ -315,3 +316,44 @@ def _backward(
             there = (at >= 0) & (number + steps[place - 1] < len(of.end))
         columns = [column[there] for column in [number, *columns]]
     return np.stack(columns, axis=1).reshape(-1, len(path.tasks))
+
+
+def worst_chain(run: PathRun, workload: Workload, jobs: Mapping[str, TaskJobs]) -> Chain:
+    """The chain, in the ticks of the jobs.
+
+    Raises ValueError if no output of the run is based on a sample of the path.
+    """
+    from gpusched.simulate.machine_timeline import Chain, Stage
+
+    path, name = run.path, clip(run.path.name, 60)
+    if run.largest is None:
+        raise ValueError(f"path: got {name}, expected one with an output in the run")
+    chain, steps = run.worst(), strides(workload, path)
+    stages: list[Stage] = []
+    for task, number in chain.items():
+        of = jobs[task]
+        released = of.release[number] if stages or workload[task].after else of.arrival[number]
+        ready = max(int(released), stages[-1].end if stages else 0)
+        reads = bool(stages) and path.tasks[len(stages) - 1] not in workload[task].after
+        stages.append(Stage(workload.index(task), number, ready, int(of.end[number]), reads))
+    since, end, before, after = stages[0].start, stages[-1].end, "", ""
+    if path.kind == "reaction":
+        first = jobs[path.tasks[0]]
+        begin = first.release if workload[path.tasks[0]].after else first.arrival
+        since = int(begin[stages[0].job - steps[0]])
+        before = f"an event too late for {clip(path.tasks[0], 60)} #{stages[0].job - steps[0]}"
+    elif path.kind == "held age":
+        following = stages[-1].job + steps[-1]
+        end = int(jobs[path.tasks[-1]].end[following])
+        after = f"held until {clip(path.tasks[-1], 60)} #{following} ends"
+    due = "" if path.deadline is None else f" of {time_with_unit(path.deadline, run.tick)}"
+    took = time_with_unit(run.largest, run.tick)
+    return Chain(
+        name=clip(path.name, 60),
+        text=f"{clip(path.name, 40)}: {path.kind} {took}{due}",
+        since=since,
+        end=end,
+        stages=tuple(stages),
+        before=before,
+        after=after,
+    )

@@ -27,8 +27,6 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import Way, placed_way
 
-__all__ = ["PlacedWorkload", "assigned", "placed"]
-
 
 @dataclass(frozen=True)
 class PlacedWorkload:

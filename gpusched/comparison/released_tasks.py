@@ -27,11 +27,6 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import Way
 
-__all__ = [
-    "RELEASED", "Links", "ReleasedTasks", "ReleasedTest", "links_of", "takes_tasks_apart",
-    "tested_with_links", "with_periods",
-]  # fmt: skip
-
 RELEASED = (
     "a task that others release counts as one with release jitter, from the earliest to the latest "
     "end of theirs"

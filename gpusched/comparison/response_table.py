@@ -15,15 +15,6 @@ from gpusched.model.answer import Times, missing
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = [
-    "PERCENTILES",
-    "Shares",
-    "late_text",
-    "response_table",
-    "shares_of",
-    "times_of",
-]
-
 Shares: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.float64]]
 
 PERCENTILES = (50, 95, 99)

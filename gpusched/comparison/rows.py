@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusched._support.arguments import instance
 from gpusched._support.budget import Budget, spent
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched.comparison.analyses import Request, with_costs
 from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import GrownModels, Growth, Margin
@@ -17,12 +17,10 @@ from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.deploy.deployability import deployable
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, OptionValue, Way, as_way, label_of
-
-__all__ = ["Row", "RowPath", "row_of", "row_values"]
 
 _SHARED = ("workload", "platform")  # of a row, its answer and its run
 _LIMITS = ("states", "bytes", "seconds")  # of a budget

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 import numpy as np
 
 from gpusched._support.arguments import FloatArray, Int64Array, frozen, position
-from gpusched._support.results import wilson
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen, wilson
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
 from gpusched.comparison.path_runs import PathRuns

@@ -20,8 +20,6 @@ from gpusched.model.workload.workload_document import parts_document, workload_p
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import OptionValue, Way, as_way
 
-__all__ = ["FieldValues", "platform_values", "within", "workload_values"]
-
 # Errors of constructors and properties for values that are wrong; most begin with a name.
 _NAMED = re.compile(r"\w[\w.\[\]]*: got ")
 _WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

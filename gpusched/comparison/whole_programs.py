@@ -25,8 +25,6 @@ from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import CPU, Sync
 from gpusched.ways.way import Way
 
-__all__ = ["WHOLE_PROGRAMS", "Beside", "WholeProgram", "takes_options", "whole_program"]
-
 _MOST_ASSIGNMENTS = 200
 """Number of assignments of tasks to cores up to which all are tried."""
 

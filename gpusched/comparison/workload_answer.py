@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, instance
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import UNITS, clip, plural, shown
 from gpusched.analysis.fifo_answer import FifoBound
@@ -38,7 +38,7 @@ from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import TickLength, tick_length, time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.pbs.certificates import Certificate
+from gpusched.pbs.certificate_base import Certificate
 from gpusched.pbs.edf import Edf
 from gpusched.pbs.search_answer import Search
 from gpusched.ways.way import WAYS, OptionValue, label_of
@@ -46,8 +46,6 @@ from gpusched.ways.way import WAYS, OptionValue, label_of
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["WorkloadAnswer"]
 
 CLAIMS = ("exact", "sufficient", "necessary", "simulation")
 """Values of ``claim``."""

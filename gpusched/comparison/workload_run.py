@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, instance
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import in_finer_ticks
 from gpusched.comparison.instances.instance_runs import InstanceRuns
-from gpusched.comparison.path_runs import PathRun, TaskJobs, path_run
+from gpusched.comparison.path_runs import PathRun, TaskJobs, path_run, worst_chain
 from gpusched.comparison.response_table import (
     PERCENTILES,
     Shares,
@@ -37,7 +37,7 @@ from gpusched.comparison.workload_answer import (
 )
 from gpusched.model.answer import Times, missing
 from gpusched.model.gpu import GPU
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -50,11 +50,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._draw.timeline import Timeline
-    from gpusched.comparison.waits.machine_waits import MachineSetting
-    from gpusched.comparison.waits.wait_sums import JobSpan
-    from gpusched.simulate.chains import Chain
-
-__all__ = ["WorkloadRun"]
+    from gpusched.comparison.machine_waits import JobSpan, MachineSetting
+    from gpusched.simulate.machine_timeline import Chain
 
 _OF_JOBS = ("job", "release", "end")
 _MOST_TOLD = 12  # parts of a job in a text
@@ -442,7 +439,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     def _wait_of(self, row: int) -> str:
         """A sentence on the longest wait of a job; "" if it is not known."""
         if row not in self._waits_told:
-            from gpusched.comparison.waits.dominant_waits import wait_sentence
+            from gpusched.comparison.machine_waits import wait_sentence
 
             self._waits_told[row] = wait_sentence(
                 self.detail, self._setting(), self.options, self._span(row)
@@ -451,7 +448,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     def _parts_of(self, row: int) -> str:
         """The parts of a job: its work and its waits, in order; "" if it is not known."""
-        from gpusched.comparison.waits.dominant_waits import parts_of
+        from gpusched.comparison.machine_waits import parts_of
 
         found = parts_of(self.detail, self._setting(), self.options, self._span(row))
         if not found:
@@ -466,7 +463,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     def _setting(self) -> MachineSetting:
         """The workload on its platform, in the ticks of ``detail``."""
-        from gpusched.comparison.waits.machine_waits import MachineSetting
+        from gpusched.comparison.machine_waits import MachineSetting
 
         workload, platform = self.workload._explicit(), self.platform
         if self.grain > 1:
@@ -474,7 +471,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return MachineSetting(workload, platform, self.way)
 
     def _span(self, row: int) -> JobSpan:
-        from gpusched.comparison.waits.wait_sums import JobSpan
+        from gpusched.comparison.machine_waits import JobSpan
 
         release = int(self.release[row])
         return JobSpan(
@@ -587,8 +584,6 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     def _chain(self, path: str | int) -> Chain:
         """The worst chain of a path, in the ticks of ``detail``."""
-        from gpusched.comparison.path_chains import worst_chain
-
         run = self.path(path)
         return worst_chain(run, self.workload, self._jobs_of(run.path))
 

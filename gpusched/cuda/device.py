@@ -14,8 +14,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched._support.registry import enumeration
-from gpusched.cuda.clocks import launch_offsets
-from gpusched.cuda.driver import driver, image, limits, why_not
+from gpusched.cuda.driver import driver, image, launch_offsets, limits, why_not
 from gpusched.io.block_log import BlockLog
 from gpusched.model.gpu import GPU, occupancy
 from gpusched.model.gpus.gpu_presets import fields_of_preset

@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from gpusched.model.schedule import Schedule
     from gpusched.pbs.policy import Policy
 
-__all__ = [
-    "devices",
-    "gpu",
-    "is_available",
-    "measure",
-    "partition_times",
-    "play",
-    "probe",
-    "why_not",
-]
-
 
 def why_not() -> str | None:
     """Return the reason why no device can be used, as a sentence; None if one can be used.
@@ -226,7 +215,7 @@ def play(
         The system does not permit real-time priority or locked memory.
     """
     from gpusched.cuda import player
-    from gpusched.model.batch_rows import rows_of
+    from gpusched.model.kernel_chains import rows_of
     from gpusched.model.schedule import Schedule
     from gpusched.pbs.policy import Policy
 

@@ -16,7 +16,7 @@ from gpusched._support.tabular import Tabular, frame_of
 from gpusched.cuda.device import Device, Operation
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of
-from gpusched.model.gpus.capabilities import partition_unit
+from gpusched.model.gpus.gpu_presets import partition_unit
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import shown
-from gpusched.cuda.clocks import job_offsets
 from gpusched.cuda.device import Device, Operation, whole
-from gpusched.model.batch_rows import rows_of
+from gpusched.cuda.driver import job_offsets
 from gpusched.model.batches import members, names_of
 from gpusched.model.jobs import Jobs
+from gpusched.model.kernel_chains import rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.policy import Policy

@@ -13,8 +13,7 @@ from typing import Any
 from gpusched._support.arguments import instance, one_of
 from gpusched._support.text import clip, shown
 from gpusched.model.gpu import GPU
-from gpusched.model.gpus.capabilities import as_capability
-from gpusched.model.gpus.gpu_presets import PRESET_NAMES
+from gpusched.model.gpus.gpu_presets import PRESET_NAMES, as_capability
 from gpusched.model.gpus.mig_profiles import mig_products
 from gpusched.ways.way import WAYS, Way, as_way
 

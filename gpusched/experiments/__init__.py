@@ -62,13 +62,16 @@ from gpusched.experiments.olmedo_figures import (
     Figure5,
     Figure6,
     Mispredictions,
+    Observed,
     SharedSMs,
+    ecrts2017,
     olmedo_fig3,
     olmedo_fig5,
     olmedo_fig6,
     olmedo_table2,
     olmedo_table3,
     olmedo_table4,
+    rtss2017,
 )
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_choices import (
@@ -81,12 +84,12 @@ from gpusched.experiments.stgm_choices import (
 from gpusched.experiments.stgm_figures import (
     STGM_READINGS,
     STGM_TESTS,
+    Profiles,
     StgmSchedulability,
+    stgm_fig3,
     stgm_fig4,
     stgm_fig5,
 )
-from gpusched.experiments.stgm_profile_figure import Profiles, stgm_fig3
-from gpusched.experiments.tx2_schedules import Observed, ecrts2017, rtss2017
 from gpusched.experiments.yang_figures import (
     Bounds,
     Figure2,

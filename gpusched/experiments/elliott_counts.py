@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
     from gpusched._draw.axes import AxesArray, AxesLike
 
-__all__ = [
-    "GPU_SHARES",
-    "LETTERS",
-    "METHODS",
-    "SCENARIOS",
-    "ElliottStudy",
-    "Scenario",
-    "find",
-    "numbers_of",
-    "printed",
-    "table_of",
-]
-
 GPU_SHARES = (0.25, 0.5, 0.75)
 LETTERS = "abcdefghi"
 """Letters of the nine panels of Figure 5."""

@@ -19,15 +19,15 @@ import numpy as np
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of, real, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched.experiments.elliott_counts import SCENARIOS
 from gpusched.generate.elliott_sets import UTILIZATIONS
+from gpusched.study.engine import run
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
-from gpusched.study.runs import run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,22 +35,6 @@ if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched.model.host_tasks import HostTasks
     from gpusched.simulate.host_result import HostRun
-
-__all__ = [
-    "CATEGORIES",
-    "PRINTED_TABLE2",
-    "RUN_METHODS",
-    "ElliottGrowth",
-    "ElliottRuns",
-    "Machine",
-    "Waiting",
-    "category_of",
-    "drawn",
-    "elliott_fig6",
-    "elliott_table2",
-    "length_of",
-    "scenarios_of",
-]
 
 CATEGORIES = ("easy", "difficult", "unable")
 """Categories of the paper: schedulable by analysis; not, but no job is late by more than its period

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer, one_of, seed_key, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
 from gpusched.experiments.elliott_counts import (
@@ -26,13 +26,11 @@ from gpusched.experiments.elliott_counts import (
     table_of,
 )
 from gpusched.generate.elliott_sets import scenario as checked_scenario
-from gpusched.study.accumulators import Totals
+from gpusched.study.engine import run
 from gpusched.study.execution import Execution, SweepError
-from gpusched.study.runs import run
-from gpusched.study.shardable import shardable
+from gpusched.study.point_results import Totals
 from gpusched.study.stored_study import StoredStudy
-
-__all__ = ["elliott_fig5"]
+from gpusched.study.sweeps import shardable
 
 SPEED_UPS = (2, 4, 8, 16)
 _CHUNK = 100_000  # sets of a call: some 20 ms

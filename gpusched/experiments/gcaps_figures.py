@@ -18,19 +18,17 @@ import numpy.typing as npt
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer, one_of, real, some_of, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
+from gpusched.study.engine import named_columns, run
 from gpusched.study.execution import Execution
 from gpusched.study.points import seeds_of
-from gpusched.study.runs import named_columns, run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
-
-__all__ = ["GCAPS_PUBLISHED", "GCAPS_TESTS", "GcapsSchedulability", "gcaps_fig8"]
 
 SOUND, PRINTED, LEVELS, SIMULATED = "sound", "printed", "GPU priorities", "simulated"
 _TITLES = {"gcaps": "GCAPS", "time_slices": "time slices", "mpcp": "MPCP", "fmlp_plus": "FMLP+"}

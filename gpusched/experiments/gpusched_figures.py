@@ -17,33 +17,19 @@ import numpy.typing as npt
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Budget, Progress
 from gpusched._support.results import Results
 from gpusched.model.batches import SLOWDOWNS as FACTORS
+from gpusched.study.engine import named_columns, run
 from gpusched.study.execution import Execution
-from gpusched.study.runs import named_columns, run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
-    from gpusched._support.budget import Budget
     from gpusched.model.answer import Answer
     from gpusched.model.batch_table import BatchTable
     from gpusched.model.kernel_tasks import KernelTasks
-
-__all__ = [
-    "SCHEDULERS",
-    "SLOWDOWNS",
-    "UTILIZATIONS",
-    "Schedulability",
-    "append",
-    "draw_sets",
-    "draw_tables",
-    "gpusched_fig4",
-    "panels_of",
-    "verdicts",
-]
 
 UTILIZATIONS = tuple(k / 5 for k in range(1, 11))
 _TICKS = 1000

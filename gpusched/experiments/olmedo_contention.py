@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched.model.gpu import GPU
-
-__all__ = ["PAPER_POINTS", "Bandwidth", "Contention", "olmedo_fig7", "olmedo_fig8", "olmedo_fig9"]
 
 KB, MB = 1024, 10**6
 
@@ -510,8 +508,6 @@ def olmedo_fig9(
 
 def _ordered(device: GPU, fifth: int) -> GPU:
     """The GPU with the SM order 0, 2, 4, 6, ``fifth``, and then the others."""
-    from dataclasses import fields
-
     from gpusched.model.gpu import GPU
 
     if device.sms < 8:

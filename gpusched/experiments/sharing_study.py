@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import instance, integer, some_of, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.generate.kernel_sets import uunifast_discard
@@ -26,15 +26,13 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.workloads import Workload
+from gpusched.study.engine import named_columns, run
 from gpusched.study.execution import Execution
-from gpusched.study.runs import named_columns, run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
-
-__all__ = ["SHARING_WAYS", "WaysOfSharing", "sharing"]
 
 SHARING_WAYS: Mapping[str, str] = {
     "one_stream": "one stream",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer, one_of, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import (
@@ -28,15 +28,13 @@ from gpusched.experiments.stgm_figures import (
     shares,
     table_of,
 )
+from gpusched.study.engine import named_columns, run
 from gpusched.study.execution import Execution
-from gpusched.study.runs import named_columns, run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["ALLOCATORS", "OPTIONS", "Allocators", "Options", "stgm_allocators", "stgm_options"]
 
 OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "as drawn": ("table", {}),

@@ -20,15 +20,15 @@ import numpy.typing as npt
 
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import integer, one_of, some_of, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.results import Results, wilson
 from gpusched._support.text import shown
 from gpusched.model.fifo_model import ORDERS, Order
+from gpusched.study.engine import run
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
-from gpusched.study.runs import run
-from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
+from gpusched.study.sweeps import shardable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched.model.kernel_tasks import KernelTasks
     from gpusched.simulate.fifo_result import FifoRun
-
-__all__ = ["Bounds", "Figure2", "Figure3", "yang_bounds", "yang_fig2", "yang_fig3"]
 
 # Figure 2 --------------------------------------------------------------------------------------
 

@@ -13,10 +13,8 @@ import numpy as np
 
 from gpusched._support.arguments import integer, spawn
 from gpusched.generate.elliott_sets import elliott
-from gpusched.generate.fifo_sets import fifo
-from gpusched.generate.gcaps_sets import gcaps
-from gpusched.generate.host_sets import stgm
-from gpusched.generate.kernel_sets import gpusched, uunifast, uunifast_discard
+from gpusched.generate.host_sets import gcaps, stgm
+from gpusched.generate.kernel_sets import fifo, gpusched, uunifast, uunifast_discard
 
 __all__ = [
     "elliott",

@@ -14,8 +14,6 @@ from gpusched._support.text import shown
 from gpusched.model.host_segments import same
 from gpusched.model.host_tasks import HostTasks
 
-__all__ = ["PERIODS", "ROUNDINGS", "UTILIZATIONS", "elliott", "scenario"]
-
 UTILIZATIONS = {"light": (0.01, 0.1), "medium": (0.1, 0.4), "heavy": (0.5, 0.9)}
 """The paper's intervals of task utilizations."""
 

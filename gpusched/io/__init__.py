@@ -45,8 +45,10 @@ of one block.
 
 from __future__ import annotations
 
-from gpusched.io.block_log import BlockLog
-from gpusched.io.job_sets import read_job_set, write_job_set
+from gpusched.io.block_log import BlockLog, Violation
+from gpusched.io.examiner_config import read_examiner_config
+from gpusched.io.job_sets import read_job_set, read_schedcat, write_job_set
+from gpusched.io.log_agreement import Agreement, Difference, agreement
 from gpusched.io.readers import (
     DIFFERS,
     NOT_REPORTED,
@@ -59,13 +61,9 @@ from gpusched.io.readers import (
     read_trace,
     write_examiner,
 )
-from gpusched.io.replays.examiner_config import read_examiner_config
-from gpusched.io.replays.log_agreement import Agreement, Difference, agreement
-from gpusched.io.replays.replay import Replay, TraceReplay
-from gpusched.io.rule_check import Violation
+from gpusched.io.replay import Replay, TraceReplay
 from gpusched.io.run_log import RunLog, read_run_log
-from gpusched.io.schedcat_sets import read_schedcat
-from gpusched.io.trace_workloads.seen_links import LinkSuggestion
+from gpusched.io.traces.from_trace import LinkSuggestion
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_kernels import TraceKernels, harmonic_periods
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._support import file_kinds
+from gpusched._support import input_files
 from gpusched._support.arguments import MAX_BYTES, integer, is_sequence
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
@@ -181,7 +181,7 @@ def _per_file(value: Any, name: str, stream: int, files: int) -> int | None:
 def decoded_file(source: str, max_bytes: int) -> Any:
     """Content of a file of JSON, with decimal numbers; ``ValueError`` with the path for others."""
     data = content(source, max_bytes)
-    file_kinds.refuse(source, data, "log")
+    input_files.refuse(source, data, "log")
     try:
         return json.loads(data.decode("utf-8-sig"), parse_float=Decimal)
     except RecursionError:

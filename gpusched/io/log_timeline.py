@@ -14,8 +14,13 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._draw.axes import TimeAxis, time_axis
-from gpusched._draw.block_lanes import BlockColumns, block_lanes, sm_lanes, trace_columns
-from gpusched._draw.lanes import NameColors
+from gpusched._draw.block_lanes import (
+    BlockColumns,
+    NameColors,
+    block_lanes,
+    sm_lanes,
+    trace_columns,
+)
 from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, stream_lanes
 from gpusched._draw.timeline import (
     CounterColumns,
@@ -32,8 +37,6 @@ from gpusched._support.arguments import Int64Array, integer, one_of
 from gpusched._support.text import shown
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.launches import Launches
-
-__all__ = ["Simulated"]
 
 
 class Blocks(Protocol):

@@ -28,7 +28,7 @@ from gpusched._support.arguments import (
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import path_text, plural, shown
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gpusched._draw.timeline import Piece, Timeline
-
-__all__ = ["RunLog", "read_run_log"]
 
 EVENTS = enumeration("rt.event")
 """Names of the kinds of events by number; 0 is unused."""

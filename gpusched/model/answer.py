@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_number
-from gpusched._support.saved import Frozen, Saved, same
+from gpusched._support.results import Frozen, Saved, same
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import TICKS, clip, escape, plural, shown
 from gpusched.model.workload.time_units import time_in_text
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
     from gpusched.model.programs import Programs
-
-__all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing", "part_of", "sets_at", "sets_of"]
 
 
 @runtime_checkable

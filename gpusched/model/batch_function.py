@@ -20,7 +20,7 @@ from gpusched._support.arguments import (
     set_number,
 )
 from gpusched._support.registry import enumeration, limit
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable, Seed, Slowdown
 from gpusched.model.batches import MAX_TASKS, ONE, factors, mask_of, members, set_text
@@ -28,8 +28,6 @@ from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
-
-__all__ = ["REPLAY_RULES", "BatchFunction", "replay"]
 
 MAX_FUNCTION_TASKS: int = limit("pbs.function_tasks")
 

@@ -45,7 +45,7 @@ from gpusched.model.batches import (
     task_count,
     tasks_of,
 )
-from gpusched.model.gpus.memory_bandwidth import as_bandwidth
+from gpusched.model.gpus.gpu_fields import as_bandwidth
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
     from gpusched._support.budget import Stop
     from gpusched.model.gpu import GPU
-
-__all__ = ["BatchTable"]
 
 Slowdown: TypeAlias = "float | Fraction | tuple[float, float] | str | None"
 """Slowdown factors: a pair (smallest, largest), one number for all, a name, or None."""

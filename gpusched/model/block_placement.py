@@ -15,15 +15,13 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched.model.gpu import GPU, as_gpu, kernel_columns
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["PLACEMENTS", "Placement", "place"]
 
 PLACEMENTS: dict[str, int] = {name: i for i, name in enumerate(enumeration("model.placement"))}
 """The rules of placement, with the core's numbers of them."""

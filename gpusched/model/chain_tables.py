@@ -31,8 +31,6 @@ from gpusched.model.gpu import GPU, occupancy
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = ["alone_on", "place_chains", "slowed_batches"]
-
 _ENTRIES = 1 << 18  # batches placed in one call
 _SHAPE = ("blocks", "threads", "regs", "smem", "wcet")
 

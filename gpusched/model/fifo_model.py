@@ -13,8 +13,6 @@ from gpusched.model.gpu import GPU, occupancy
 if TYPE_CHECKING:
     from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = ["ORDERS", "Order", "refuse_derived_block_time"]
-
 Order = Literal["hardware", "release", "strict", "overlap"]
 
 ORDERS = cast(tuple[Order, ...], enumeration("model.fifo_order"))

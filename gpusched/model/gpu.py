@@ -16,30 +16,32 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, flag, int_array, is_sequence
 from gpusched._support.registry import enumeration, limit
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import clip, escape, shown
-from gpusched.model.gpus.capabilities import (
-    Capability,
-    allocation_units,
-    as_capability,
-    block_memory_of,
-    carveouts_of,
-    partition_unit,
-    regs_per_block_of,
-    resident_grids_of,
-)
-from gpusched.model.gpus.copy_engines import copy_engines_of, engines_text
 from gpusched.model.gpus.gpu_fields import (
     CARVEOUT_RULES,
     carveout_fields,
+    copy_engines_of,
     count_of,
+    engines_text,
     gpcs_of,
     gpcs_text,
     order_name,
     order_of,
     traced_fields,
 )
-from gpusched.model.gpus.gpu_presets import PRESET_NAMES, preset_fields
+from gpusched.model.gpus.gpu_presets import (
+    PRESET_NAMES,
+    Capability,
+    allocation_units,
+    as_capability,
+    block_memory_of,
+    carveouts_of,
+    partition_unit,
+    preset_fields,
+    regs_per_block_of,
+    resident_grids_of,
+)
 from gpusched.model.gpus.mig_profiles import (
     MigInstance,
     MigProfile,
@@ -51,8 +53,6 @@ from gpusched.model.gpus.mig_profiles import (
 
 WARP_THREADS = limit("model.warp_threads")
 MAX_SMS = limit("model.sms")
-
-__all__ = ["CARVEOUT_RULES", "GPU", "MAX_SMS", "WARP_THREADS", "occupancy"]
 
 # Limits of the number of blocks, in the order of the core's numbers.
 _LIMIT_NAMES = enumeration("model.gpu_limit")

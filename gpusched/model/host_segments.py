@@ -21,9 +21,9 @@ from gpusched._support.arguments import (
     frozen,
     int_array,
     one_of,
+    spread,
     task_names,
 )
-from gpusched._support.large_arrays import spread
 from gpusched.model.task_sets import TaskSet
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen, Results
 from gpusched._support.tabular import Tabular, frame_of, optional
 
 if TYPE_CHECKING:
@@ -87,8 +87,6 @@ class Jobs(Tabular, Frozen):
     def _repr_html_(self) -> str | None:
         if hasattr(self, "_repr_svg_"):  # a notebook would show the table instead of the picture
             return None
-        from gpusched._support.results import Results
-
         return Results(self._table())._repr_html_()
 
 

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
-from gpusched._support.large_arrays import spread
+from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, spread, task_names
 from gpusched._support.tabular import Table, frame_of
 from gpusched._support.text import TICKS, clip, escape, plural
 from gpusched.model.task_sets import TaskSet, unless_derived
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["KernelTasks"]
 
 _LEAST = {"offset": 0, "regs": 0, "smem": 0}
 _SHAPE = ("blocks", "threads", "regs", "smem")

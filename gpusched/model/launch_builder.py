@@ -8,12 +8,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from gpusched._support.arguments import at_least, flag, instance, int_array, integer, one_of, ticks
-from gpusched.model.batch_rows import rows_of
+from gpusched.model.kernel_chains import rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import MOST_STREAMS, STREAM_KINDS, one_each, read_factors
 from gpusched.model.schedule import Schedule
-
-__all__ = ["Recorder", "launches_of_schedule", "launches_of_tasks"]
 
 
 def launches_of_tasks(tasks: Any, until: Any, stream: Any) -> dict[str, Any]:

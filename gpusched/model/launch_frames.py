@@ -20,8 +20,6 @@ from gpusched.model.launch_columns import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["arguments_of", "flat_rows", "html_of", "nested_rows", "table_of"]
-
 _OPTIONAL = {"carveout": -1, "graph": -1, "trigger": -1}
 """Columns with missing values, and the numbers that stand for them."""
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, NoArray, at_least, frozen, int_array, names
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import (
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from gpusched.model.launch_builder import Recorder
     from gpusched.model.schedule import Schedule
-
-__all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
 _NONE = ("carveout", "graph", "trigger")  # -1: none

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
-from gpusched._support.large_arrays import spread
+from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, spread, task_names
 from gpusched._support.registry import enumeration
 from gpusched._support.tabular import frame_of
 from gpusched._support.text import TICKS, clip, escape, plural, shown
 from gpusched.model.host_segments import deadline_ranks
-from gpusched.model.padded_columns import Column, padded, refuse_gaps
-from gpusched.model.task_sets import TaskSet, unless_derived
+from gpusched.model.task_sets import Column, TaskSet, padded, refuse_gaps, unless_derived
 
 if TYPE_CHECKING:
     import pandas as pd

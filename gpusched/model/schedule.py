@@ -28,17 +28,20 @@ from gpusched._support.arguments import (
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import shown
 from gpusched.model.batch_function import REPLAY_RULES, BatchFunction, as_masks, replay
-from gpusched.model.batch_rows import BATCH_TASKS, BatchTasks, precedence_of, rows_of
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of
 from gpusched.model.jobs import Jobs, KernelRuns
-from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_chains import (
+    BATCH_TASKS,
+    BatchTasks,
+    KernelChains,
+    precedence_of,
+    rows_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["Schedule", "ScheduleError"]
 
 _RULES = {
     "overlap": "starts before the frame before it has ended",

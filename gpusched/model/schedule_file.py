@@ -20,10 +20,8 @@ from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.text import path_text, shown
 from gpusched.model.batch_function import BatchFunction
-from gpusched.model.batch_rows import rows_of
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import KernelChains, KernelGraph, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 
 _FORMAT = "gpusched schedule"

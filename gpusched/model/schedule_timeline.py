@@ -11,9 +11,8 @@ import numpy as np
 from gpusched._draw.axes import INK, LATE, MUTED, time_axis
 from gpusched._draw.timeline import Counter, Key, Lane, Mark, Piece, Rows, Timeline
 from gpusched._support.arguments import Int64Array, integer64
-from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.jobs import Jobs, KernelRuns
-from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_chains import BatchTasks, KernelChains
 
 # Frames that a picture shows; more are only counted.
 SHOWN_FRAMES = 60

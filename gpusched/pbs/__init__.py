@@ -21,18 +21,16 @@ from typing import TYPE_CHECKING, Any
 from gpusched._support.budget import Budget
 from gpusched._support.first_use import module_on_demand
 from gpusched.model.answer import Answer
-from gpusched.pbs.certificates import (
-    Certificate,
-    CertificateError,
-    DeadInterval,
-    DeadStates,
-    InfeasibleSubset,
-    Overload,
-)
+from gpusched.pbs.certificate_base import Certificate, CertificateError
+from gpusched.pbs.certificates import DeadInterval, DeadStates, InfeasibleSubset, Overload
 from gpusched.pbs.edf import Edf, edf_parallel, edf_serial
 from gpusched.pbs.exact_search import search
-from gpusched.pbs.partition_certificate import InfeasiblePart, PartitionCertificate
-from gpusched.pbs.partitioned_search import Partition, partition
+from gpusched.pbs.partitioned_search import (
+    InfeasiblePart,
+    Partition,
+    PartitionCertificate,
+    partition,
+)
 from gpusched.pbs.policy import Play, Policy
 from gpusched.pbs.search_answer import SPENT, STAGES, Search
 from gpusched.pbs.slowdown_growth import SlowdownMargin, margin

@@ -10,18 +10,16 @@ import numpy as np
 
 from gpusched._support.arguments import MAX_BYTES, Int64Array, flag
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import clip, shown
 from gpusched.model.batch_function import BatchFunction
-from gpusched.model.batch_rows import BatchTasks, rows_of
 from gpusched.model.batches import MAX_TASKS, set_text
+from gpusched.model.kernel_chains import BatchTasks, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.search_inputs import arrays_of, check_inputs, precedence_rows
 
 if TYPE_CHECKING:
     from gpusched.model.batch_table import BatchTable
-
-__all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed", "needing"]
 
 Arrays = tuple[Int64Array, Int64Array, Int64Array, Int64Array]
 """Period, deadline, offset and completion of one task set, each a stack of one."""

@@ -18,9 +18,9 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance, int_array, integer64, real
-from gpusched._support.saved import Frozen, Saved
-from gpusched.model.batch_rows import BatchTasks, rows_of
+from gpusched._support.results import Frozen, Saved
 from gpusched.model.batches import ONE
+from gpusched.model.kernel_chains import BatchTasks, rows_of
 from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.certificate_base import (
     Arrays,
@@ -34,18 +34,6 @@ from gpusched.pbs.certificate_base import (
 if TYPE_CHECKING:
     from gpusched.model.batch_function import BatchFunction
     from gpusched.model.kernel_tasks import KernelTasks
-
-__all__ = [
-    "Certificate",
-    "CertificateError",
-    "DeadInterval",
-    "DeadStates",
-    "InfeasibleSubset",
-    "Overload",
-    "certificate_of",
-    "check_later_jobs",
-    "overpriced",
-]
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,15 +14,12 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.registry import enumeration
 from gpusched.model.answer import Claim, Flags, missing
-from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_chains import BatchTasks, KernelChains
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.search_answer import BatchAnswer
 from gpusched.pbs.search_inputs import arrays_of, check_inputs, is_stack, precedence_rows
-
-__all__ = ["Edf", "edf_parallel", "edf_serial"]
 
 _SECONDS = enumeration("core.status").index("seconds")
 

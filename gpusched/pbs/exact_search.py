@@ -11,13 +11,12 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import flag, one_of
-from gpusched._support.budget import Budget, as_budget
-from gpusched._support.progress import Progress, reporter
+from gpusched._support.budget import Budget, Progress, as_budget, reporter
 from gpusched._support.registry import limit
 from gpusched.model.batch_function import BatchFunction
-from gpusched.model.batch_rows import BatchTasks
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
+from gpusched.model.kernel_chains import BatchTasks
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.search_answer import SPENT, STAGES, Found, Search, answer_of
 from gpusched.pbs.search_inputs import (
@@ -29,8 +28,6 @@ from gpusched.pbs.search_inputs import (
     precedence_rows,
     undecided_of,
 )
-
-__all__ = ["search", "search_function", "table_within"]
 
 _ROUNDS: int = limit("pbs.function_rounds")
 _BYTES, _STATES, _SECONDS = (SPENT.index(name) for name in ("bytes", "states", "seconds"))

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import shown
 from gpusched.model.answer import Claim

@@ -18,8 +18,6 @@ from gpusched.model.batches import members
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Explored", "dot_text", "drawn", "svg_text"]
-
 _INLINE = 60  # vertices in a drawing that a notebook shows by itself
 
 # How vertices look in DOT and in Matplotlib, by their state.

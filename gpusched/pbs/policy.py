@@ -18,13 +18,17 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import FloatArray, Int64Array, frozen, int_array, one_of, seed_key
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Frozen, Saved, same
+from gpusched._support.results import Frozen, Saved, same
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape, shown
-from gpusched.model.batch_rows import BatchTasks, precedence_of, rows_of
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import (
+    BatchTasks,
+    KernelChains,
+    KernelGraph,
+    precedence_of,
+    rows_of,
+)
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -32,8 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched.model.schedule import Schedule
-
-__all__ = ["Play", "Policy"]
 
 _SHOWN_STATES = 40
 _STRATEGIES = enumeration("pbs.dispatch")

@@ -12,18 +12,16 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import spent_text
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched.model.answer import Answer, Claim, Flags, Ticks
 from gpusched.model.batch_function import BatchFunction
-from gpusched.model.batch_rows import BatchTasks, rows_of
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import BatchTasks, KernelChains, KernelGraph, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.time_units import time_in_text
+from gpusched.pbs.certificate_base import Certificate
 from gpusched.pbs.certificates import (
-    Certificate,
     DeadInterval,
     DeadStates,
     InfeasibleSubset,
@@ -35,8 +33,6 @@ from gpusched.pbs.search_inputs import is_stack, longest_pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["PRINTED", "SPENT", "STAGES", "BatchAnswer", "Found", "Search", "answer_of"]
 
 PRINTED = "Algorithms 1 to 4 hold as printed; counterexamples are known, both ways."
 """Assumption of the graph's printed variants."""

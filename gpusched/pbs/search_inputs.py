@@ -14,22 +14,16 @@ import numpy as np
 from gpusched._support.arguments import Int64Array, instance, integer
 from gpusched._support.text import shown
 from gpusched.model.batch_function import BatchFunction
-from gpusched.model.batch_rows import BATCH_TASKS, BatchTasks, precedence_of, rows_of
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_chains import (
+    BATCH_TASKS,
+    BatchTasks,
+    KernelChains,
+    precedence_of,
+    rows_of,
+)
 from gpusched.model.kernel_tasks import KernelTasks
-
-__all__ = [
-    "arrays_of",
-    "check_inputs",
-    "check_options",
-    "is_stack",
-    "longest_pair",
-    "period_advice",
-    "precedence_rows",
-    "undecided_of",
-]
 
 _LONGEST = 2**60 - 1
 """The smallest hyperperiod that is too long, in ticks."""

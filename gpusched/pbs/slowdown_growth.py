@@ -12,9 +12,11 @@ import numpy as np
 from gpusched._support.arguments import Int64Array, flag, instance
 from gpusched._support.budget import (
     Budget,
+    Progress,
     as_budget,
     is_late,
     raise_if_stopped,
+    reporter,
     share_of,
     within_seconds,
 )
@@ -25,15 +27,12 @@ from gpusched._support.growth_factors import (
     grown_times,
     largest_factor,
 )
-from gpusched._support.progress import Progress, reporter
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.exact_search import search
 from gpusched.pbs.search_answer import Search
 from gpusched.pbs.search_inputs import check_inputs
-
-__all__ = ["SlowdownMargin", "margin"]
 
 _MOST_TIMES = 1 << 16
 """Largest number of distinct excess times for which an exact factor is computed."""

@@ -14,9 +14,8 @@ from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick, know
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
-from gpusched.model.views.derived_view import runs_on_cpu
-from gpusched.model.views.launch_calls import explicit_calls
-from gpusched.model.workload.path import KINDS, Path
+from gpusched.model.views.derived_view import explicit_calls, runs_on_cpu
+from gpusched.model.workload.links import KINDS, Path
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, integer64
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import clip, plural, shown
 from gpusched.comparison.path_runs import PathRun

@@ -13,8 +13,7 @@ from gpusched._support.text import clip
 from gpusched.comparison.path_answers import legs_of
 from gpusched.comparison.path_runs import PathRun, TaskJobs, path_run
 from gpusched.io.run_log import RunLog
-from gpusched.model.workload.links import sources_of
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path, sources_of
 from gpusched.model.workload.workloads import Workload
 from gpusched.rt.expectations import Expectations, PathBound
 from gpusched.rt.kept_rules import Finding, JobTimes, ns

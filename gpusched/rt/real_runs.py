@@ -16,7 +16,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, instance, integer, one_of, seed_key
-from gpusched._support.saved import Frozen
+from gpusched._support.results import Frozen
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import named, plural, shown
 from gpusched.comparison.analyses import Triggered, analyze, asked_way, grouped
@@ -31,7 +31,7 @@ from gpusched.deploy.deployment import HIGHEST
 from gpusched.deploy.program_files import locks_of, refuse_program
 from gpusched.io.run_log import EVENTS, RunLog, read_run_log
 from gpusched.model.answer import Times
-from gpusched.model.batch_rows import rows_of
+from gpusched.model.kernel_chains import rows_of
 from gpusched.model.schedule import Schedule
 from gpusched.model.schedule_file import places_of
 from gpusched.model.views.derived_view import runs_on_cpu

@@ -13,16 +13,15 @@ times of blocks that share an SM.
 
 from __future__ import annotations
 
-from gpusched.simulate.arguments.host_arguments import Victim
-from gpusched.simulate.challenge_result import Challenge, LateJobs
-from gpusched.simulate.challenge_run import challenge
+from gpusched.model.fifo_model import Order
+from gpusched.simulate.challenge_run import Challenge, LateJobs, challenge
 from gpusched.simulate.fifo_result import FifoResponses, FifoRun, Waves
-from gpusched.simulate.fifo_run import Order, fifo, fifo_responses
-from gpusched.simulate.hierarchy_result import Blocks, Deadlock, Hierarchy, Occupancy, Slices, Waits
+from gpusched.simulate.fifo_run import fifo, fifo_responses
+from gpusched.simulate.hierarchy_result import Hierarchy
 from gpusched.simulate.hierarchy_run import hierarchy
-from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
-from gpusched.simulate.host_run import host, host_responses
-from gpusched.simulate.host_waits import HostWaits
+from gpusched.simulate.hierarchy_tables import Blocks, Deadlock, Occupancy, Slices, Waits
+from gpusched.simulate.host_result import HostResponses, HostRun, HostWaits, Intervals
+from gpusched.simulate.host_run import Victim, host, host_responses
 from gpusched.simulate.machine_result import (
     BlockIntervals,
     ContextTurns,

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import plural
-from gpusched.model.fifo_model import ORDERS
 from gpusched.model.gpu import GPU
 from gpusched.model.jobs import Jobs, RunJobs
 from gpusched.model.kernel_chains import KernelChains
@@ -25,8 +24,6 @@ from gpusched.simulate.run_results import Responses, Table
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["ORDERS", "OUTCOMES", "FifoResponses", "FifoRun", "Waves"]
 
 OUTCOMES = (*enumeration("simulate.fifo_outcome"), "budget")
 """Results of a simulation about later jobs; see ``FifoRun``."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._draw.lanes import Placement, Run, spans, split
+from gpusched._draw.block_lanes import Placement, Run, spans, split
 from gpusched._draw.timeline import (
     NOTHING,
     CounterColumns,

@@ -11,15 +11,13 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer
-from gpusched._support.results import Results
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Results, Saved
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import escape, plural
 from gpusched.model.gpu import GPU
-from gpusched.model.launch_columns import KERNEL
-from gpusched.model.launches import KINDS, Launches
+from gpusched.model.launch_columns import KERNEL, KINDS
+from gpusched.model.launches import Launches
 from gpusched.simulate.hierarchy_tables import (
-    REASONS,
     Blocks,
     Deadlock,
     Occupancy,
@@ -35,17 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._draw.timeline import Timeline
-
-__all__ = [
-    "OUTCOMES",
-    "REASONS",
-    "Blocks",
-    "Deadlock",
-    "Hierarchy",
-    "Occupancy",
-    "Slices",
-    "Waits",
-]
 
 OUTCOMES = ("done", "deadlock", "budget")
 """Ends of a simulation; see ``Hierarchy``."""

@@ -19,27 +19,16 @@ from gpusched._support.arguments import (
     one_of,
     seed_key,
 )
-from gpusched._support.budget import Budget, as_budget, within_seconds
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Budget, Progress, as_budget, within_seconds
 from gpusched.model.block_placement import PLACEMENTS
 from gpusched.model.gpu import GPU, as_gpu
-from gpusched.model.gpus.copy_engines import copy_engines_of, engine_directions
-from gpusched.model.gpus.gpu_fields import gpcs_of
+from gpusched.model.gpus.gpu_fields import copy_engines_of, engine_directions, gpcs_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import Launches
-from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
-from gpusched.simulate.run_slices import run_to_end
-
-__all__ = [
-    "DIRECTION_NUMBERS",
-    "Engines",
-    "GpcSizes",
-    "assumptions",
-    "directions_of",
-    "gpc_sizes",
-    "hierarchy",
-]
+from gpusched.simulate.hierarchy_result import Hierarchy
+from gpusched.simulate.hierarchy_tables import Blocks, Slices, Waits
+from gpusched.simulate.run_results import run_to_end
 
 Engines = int | Sequence[str] | None
 GpcSizes = int | Sequence[int] | None

@@ -15,20 +15,6 @@ from gpusched.model.gpu import GPU
 from gpusched.model.launches import Launches
 from gpusched.simulate.run_results import Table
 
-__all__ = [
-    "REASONS",
-    "Blocks",
-    "Deadlock",
-    "Occupancy",
-    "Slices",
-    "WaitRecords",
-    "Waits",
-    "deadlock_of",
-    "launch_label",
-    "reason_of",
-    "wait_sentences",
-]
-
 REASONS = enumeration("simulate.wait_reason")
 """Reasons for waiting, by the core's numbers; see ``Waits``."""
 

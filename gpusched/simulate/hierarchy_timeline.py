@@ -13,11 +13,12 @@ from gpusched._draw.axes import PALETTE, time_axis
 from gpusched._draw.block_lanes import (
     SHOWN_BOXES,
     BlockColumns,
+    NameColors,
     block_lanes,
+    side_by_side,
     sm_lanes,
     trace_columns,
 )
-from gpusched._draw.lanes import NameColors, side_by_side
 from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, share, stream_lanes
 from gpusched._draw.timeline import (
     CounterColumns,

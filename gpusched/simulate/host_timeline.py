@@ -22,10 +22,11 @@ from gpusched._draw.timeline import (
     window,
 )
 from gpusched._support.arguments import Int64Array
+from gpusched._support.registry import enumeration
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.host_waits import WHAT
 from gpusched.ways.way import Way
 
+WHAT = enumeration("simulate.host_activity")
 COPIES = (WHAT.index("copy in"), WHAT.index("copy out"))
 KERNEL = WHAT.index("kernel")
 _IDLE = (WHAT.index("spin"), WHAT.index("overhead"))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Coded
 from gpusched._support.text import plural
 from gpusched.simulate import run_results
@@ -19,17 +19,6 @@ from gpusched.simulate.run_results import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = [
-    "ACTIVITIES",
-    "OPERATIONS",
-    "BlockIntervals",
-    "ContextTurns",
-    "CpuIntervals",
-    "MachineJobs",
-    "MachineRun",
-    "Operations",
-]
 
 ACTIVITIES = enumeration("simulate.machine_activity")
 """Activities of threads on CPUs, by the core's numbers; see ``CpuIntervals``."""

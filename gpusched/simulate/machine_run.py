@@ -14,14 +14,10 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, seed_key, set_number, some_of
-from gpusched._support.budget import Budget, as_budget, within_seconds
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Budget, Progress, as_budget, within_seconds
 from gpusched._support.registry import enumeration, limit
 from gpusched.model.gpu import GPU
-from gpusched.simulate.run_slices import run_to_end
-
-__all__ = ["MACHINE_LOGS", "NEVER", "MachineLogs", "MachineModel", "MachineStack", "run_machine"]
-__all__ += ["stack_machine"]
+from gpusched.simulate.run_results import run_to_end
 
 NEVER = limit("model.never")
 """End of a simulation that goes on until nothing is left."""

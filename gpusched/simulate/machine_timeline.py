@@ -1,16 +1,18 @@
-"""Timelines of runs of whole machines: CPUs, copies, and the kernels of each task; their use."""
+"""Timelines of whole machines: CPUs, copies, kernels of tasks, chains of jobs; several in one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gpusched._draw.block_lanes import BlockColumns, sm_lanes, trace_columns
 from gpusched._draw.timeline import (
+    Counter,
     CounterColumns,
+    Key,
     Lane,
     Link,
     Mark,
@@ -24,9 +26,63 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
-from gpusched.simulate.chains import Chain, chain_pieces
 
-__all__ = ["picture", "running_blocks", "shares", "trace"]
+_WAIT = "#999999"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A job of a chain: when it has the result of the job before it, or was released, and its end.
+
+    ``reads``: whether it reads that result, which does not release it.
+    """
+
+    task: int
+    job: int
+    start: int
+    end: int
+    reads: bool
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The jobs behind a time of a path, from its beginning to its end, in ticks of the run.
+
+    ``name`` is that of the path, ``text`` also tells the time. ``before`` and ``after`` say what
+    happens before the first job and after the last one, if the time has such parts.
+    """
+
+    name: str
+    text: str
+    since: int
+    end: int
+    stages: tuple[Stage, ...]
+    before: str = ""
+    after: str = ""
+
+
+def chain_pieces(chain: Chain, lane: int, names: Sequence[str]) -> Iterator[Piece]:
+    """The jobs of a chain in one lane, and pale what is between them: together, its time."""
+    at, last = chain.since, ""
+    for stage in chain.stages:
+        name = f"{names[stage.task]} #{stage.job}"
+        if stage.start > at:
+            text = f"result of {last} before {name}" if last else chain.before
+            yield Piece(lane, at, stage.start, text, _WAIT, style="idle", chained=True)
+        yield Piece(
+            lane,
+            stage.start,
+            stage.end,
+            name,
+            stage.task,
+            label=str(stage.job),
+            times={"length": stage.end - stage.start},
+            chained=True,
+        )
+        at, last = stage.end, name
+    if chain.end > at:
+        yield Piece(lane, at, chain.end, chain.after, _WAIT, style="idle", chained=True)
+
 
 Spans = tuple[Int64Array, Int64Array]
 """Starts and ends."""
@@ -374,3 +430,87 @@ def _jobs(run: Any, first: int) -> Iterator[Piece]:
             },
             args={"job": number, "late": bool(late[k])},
         )
+
+
+_HEAD = 18.0  # height of a name's lane, in points
+
+
+def joined(named: Sequence[tuple[str, Timeline, int]]) -> Timeline:
+    """Combine several timelines into one, one below the other.
+
+    Parameters
+    ----------
+    named
+        For each of at least one timeline: its name, the timeline, and a number by which its colours
+        are shifted, so that colours of different timelines differ. All intervals begin at the same
+        time; the picture ends at the earliest end of a timeline that does not show all its pieces.
+        Timelines with images (`Raster`), which fill their own intervals, are not supported.
+    """
+    lanes: list[Lane] = []
+    first: list[int] = []
+    marks: list[Mark] = []
+    keys: list[Key] = []
+    other: dict[str, Any] = {}
+    for name, timeline, shift in named:
+        lanes.append(Lane(name, name, height=_HEAD))
+        first.append(len(lanes))
+        lanes += [replace(lane, group=_group(name, lane.group)) for lane in timeline.lanes]
+        marks += [_mark(mark, first[-1], shift) for mark in timeline.marks]
+        keys += [key for key in (_key(key, shift) for key in timeline.keys) if key not in keys]
+        other |= {f"{name} {key}": value for key, value in timeline.other.items()}
+    cut = [timeline.end for _, timeline, _ in named if timeline.notes]
+    end = min(cut) if cut else max(timeline.end for _, timeline, _ in named)
+    head = named[0][1]
+    same = all(timeline.title == head.title for _, timeline, _ in named)
+
+    def pieces() -> Iterator[Piece]:
+        for (_, timeline, shift), at in zip(named, first, strict=True):
+            for piece in timeline.pieces:
+                yield replace(piece, lane=piece.lane + at, color=_color(piece.color, shift))
+
+    def counters() -> Iterator[Counter]:
+        for name, timeline, _ in named:
+            for counter in timeline.counters:
+                yield replace(counter, group=_group(name, counter.group))
+
+    def columns() -> Iterator[PieceColumns | CounterColumns]:
+        for (name, timeline, _), at in zip(named, first, strict=True):
+            for column in timeline.columns:
+                if isinstance(column, PieceColumns):
+                    yield replace(column, lane=column.lane + at)
+                else:
+                    groups = tuple(_group(name, group) for group in column.groups)
+                    yield replace(column, groups=groups)
+
+    return Timeline(
+        lanes=tuple(lanes),
+        pieces=Rows(pieces),
+        since=head.since,
+        end=end,
+        unit=head.unit,
+        marks=tuple(mark for mark in marks if mark.time <= end),
+        keys=tuple(keys),
+        notes=("more is not shown",) if cut else (),
+        counters=Rows(counters),
+        columns=Rows(columns),
+        title=head.title if same else "",
+        width=head.width,
+        other=other,
+        numbers=head.numbers if all(part.numbers == head.numbers for _, part, _ in named) else "",
+    )
+
+
+def _group(name: str, group: str) -> str:
+    return f"{name} {group}" if group else name
+
+
+def _color(color: int | str, shift: int) -> int | str:
+    return color if isinstance(color, str) else color + shift
+
+
+def _mark(mark: Mark, first: int, shift: int) -> Mark:
+    return replace(mark, lane=mark.lane + first, color=_color(mark.color, shift))
+
+
+def _key(key: Key, shift: int) -> Key:
+    return replace(key, color=_color(key.color, shift))

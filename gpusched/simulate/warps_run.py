@@ -9,8 +9,6 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, at_least, flag, frozen, int_array, integer
 
-__all__ = ["block_times", "warps"]
-
 
 def warps(
     integer: Any,

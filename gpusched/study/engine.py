@@ -1,6 +1,7 @@
 """Computation of a study: its calls, on any executor, with a store and for one shard.
 
 The size of a call follows the measured time of earlier calls; results do not depend on it.
+`run` is for studies of the package, such as the figures of the papers, with given points and seeds.
 """
 
 from __future__ import annotations
@@ -13,18 +14,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._support.progress import reporter
-from gpusched.study.accumulators import Accumulator, Chunk, State
+from gpusched._support.arguments import integer, spawn
+from gpusched._support.budget import reporter
 from gpusched.study.execution import Execution, SweepError, worker_count
-from gpusched.study.point_results import PointResults, StoredMisfit, Width
-from gpusched.study.points import Point, describe, joined_notes, key_of, plain_point
-from gpusched.study.sweep_definition import Definition, Identity
+from gpusched.study.identity.module_origins import package_version
+from gpusched.study.point_results import (
+    Accumulator,
+    Chunk,
+    PerSet,
+    PointResults,
+    State,
+    StoredMisfit,
+    Width,
+)
+from gpusched.study.points import Point, canonical, describe, joined_notes, key_of, plain_point
+from gpusched.study.sweep_definition import Definition, Identity, experiment_identity, seed_words
 from gpusched.study.workers import Call, Done, Failure, LostWorker, Workers, perform
 
 if TYPE_CHECKING:
     from gpusched.study.store import Store
+    from gpusched.study.stored_study import StoredStudy
 
-__all__ = ["Work", "compute"]
 
 _SECONDS = 0.1  # that a call should take
 _SHORT = 0.001  # seconds that calls may take at the end, whatever is left
@@ -353,3 +363,92 @@ class Planner:
         # Towards the end, calls are so short that the workers finish together.
         even = max(short, -(-self._left // (2 * self._width)))
         return max(1, min(size, even, self._largest))
+
+
+def run(
+    function: Callable[..., Any],
+    points: Sequence[Point],
+    seeds: Sequence[np.random.SeedSequence],
+    *,
+    count: int,
+    execution: Execution,
+    name: str,
+    seed: Any,
+    settings: Mapping[str, Any],
+    accumulator: Accumulator | None = None,
+    keep: bool = True,
+    largest: int | None = None,
+) -> list[PointResults] | StoredStudy:
+    """Results of ``function`` at every point; with a shard, the store of the shard.
+
+    Parameters
+    ----------
+    function, points, seeds, count, keep, largest
+        As in ``Work``. Equal points have equal seeds, and are computed once.
+    execution
+        Parameters of the execution.
+    name
+        The public name of the study, such as ``"gs.experiments.stgm_fig4"``.
+    seed
+        The seed from which ``seeds`` were derived.
+    settings
+        Everything else that determines the results, under names that ``gs.sweep`` does not use in
+        its stores.
+    accumulator
+        Default: ``PerSet({})``, the default reductions of arrays with one value for each set.
+    """
+    number = integer(count, "count")
+    if number < 1:
+        raise ValueError(f"count: got {number}, expected at least 1")
+    if not points:
+        raise ValueError(f"{name}: got no point, expected at least one")
+    definition = None
+    if execution.store is not None:
+        definition = {
+            "study": name,
+            "gpusched": package_version().version,
+            "seed": seed_words(seed, spawn(seed)),
+            "keep": keep,
+            **{setting: _plain(value, setting) for setting, value in settings.items()},
+        }
+    keys = [key_of(point) for point in points]
+    places = {key: index for index, key in reversed(list(enumerate(keys)))}
+    chosen = sorted(places.values())
+    work = Work(
+        function,
+        [points[index] for index in chosen],
+        [seeds[index] for index in chosen],
+        number,
+        accumulator or PerSet({}),
+        keep=keep,
+        definition=definition,
+        identity=None if definition is None else experiment_identity(),
+        notes={"count": number},
+        largest=largest,
+    )
+    results = compute(work, execution)
+    if execution.store is not None and execution.shard is not None:
+        from gpusched.study.stored_study import open_store
+
+        return open_store(execution.store)
+    found = dict(zip(chosen, results, strict=True))
+    return [found[places[key]] for key in keys]
+
+
+def named_columns(state: State | None, name: str) -> dict[str, dict[str, Any]]:
+    """Columns of each quantity of a state of ``PerSet({})``, called ``name``, ``name_low`` etc."""
+    accumulator = PerSet({})
+    return {
+        quantity: accumulator.columns(name, states) for quantity, states in (state or {}).items()
+    }
+
+
+def _plain(value: Any, name: str) -> Any:
+    """A setting as JSON holds it; what is more than lists of numbers and text becomes a text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(one, name) for one in value]
+    return canonical(value, name)

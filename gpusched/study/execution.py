@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusched._support.arguments import integer
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.text import shown
-
-__all__ = ["Execution", "SweepError", "worker_count"]
 
 
 class SweepError(RuntimeError):

@@ -24,22 +24,6 @@ import numpy.typing as npt
 from gpusched._support.arguments import spawn
 from gpusched._support.text import shown
 
-__all__ = [
-    "axes_of",
-    "canonical",
-    "column_of",
-    "describe",
-    "identifies_itself",
-    "joined_notes",
-    "key_of",
-    "plain_point",
-    "plain_value",
-    "points_of",
-    "seeds_of",
-    "shown_value",
-    "value_key",
-]
-
 Point = Mapping[str, Any]
 
 _DEEPEST = 50  # nesting of a value

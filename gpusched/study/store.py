@@ -30,8 +30,7 @@ from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.input_files import zip_members
 from gpusched._support.saved_files import array_of
 from gpusched._support.text import clip, shown
-from gpusched.study.accumulators import KINDS, Arrays, Chunk, State
-from gpusched.study.point_results import Width
+from gpusched.study.point_results import KINDS, Arrays, Chunk, State, Width
 from gpusched.study.store_files import (
     TABLES,
     StoreError,
@@ -44,18 +43,6 @@ from gpusched.study.store_files import (
     writing,
 )
 from gpusched.study.sweep_definition import Definition
-
-__all__ = [
-    "Store",
-    "check_same",
-    "decoded",
-    "is_definition",
-    "is_note",
-    "is_point",
-    "is_range",
-    "is_time",
-    "open_file",
-]
 
 _MOST_SETS = 1 << 62
 _LATEST = 2.0**37  # seconds since 1970, in the year 6325

@@ -22,9 +22,6 @@ from urllib.parse import quote
 from gpusched._support.files import create, remove_abandoned
 from gpusched._support.input_files import MAGIC, guard, pass_interrupt_on
 
-__all__ = ["APPLICATION", "SCHEMA", "TABLES", "StoreError", "blaming", "has_journal", "located",
-           "made", "reading", "tables_of", "writing"]  # fmt: skip
-
 # "gpsS": SQLite application id of these files; the version changes with the tables below.
 APPLICATION = 0x67707353
 SCHEMA = 3

@@ -11,15 +11,12 @@ from typing import Any
 
 from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.text import clip, escape, shown
-from gpusched.study.accumulators import Chunk, PerSet, State
-from gpusched.study.point_results import PointResults, Width, values_of
+from gpusched.study.point_results import Chunk, PerSet, PointResults, State, Width, values_of
 from gpusched.study.points import describe, joined_notes, shown_value, value_key
 from gpusched.study.store import check_same, open_file
 from gpusched.study.store_files import StoreError
 from gpusched.study.sweep_definition import reductions_of
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
-
-__all__ = ["StoredStudy", "merge", "open_store"]
 
 
 class StoredStudy:

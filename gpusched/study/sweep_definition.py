@@ -28,25 +28,10 @@ import numpy as np
 from gpusched._support.arguments import seed_key
 from gpusched._support.text import shown
 from gpusched.study import reductions
-from gpusched.study.accumulators import PerSet
 from gpusched.study.identity.function_identity import function_parts, value_digest
 from gpusched.study.identity.module_origins import package_version, python_version
+from gpusched.study.point_results import PerSet
 from gpusched.study.points import identifies_itself
-
-__all__ = [
-    "Declared",
-    "Definition",
-    "Identity",
-    "declared",
-    "declared_parts",
-    "definition_of",
-    "experiment_identity",
-    "foreign_parts",
-    "irreproducible",
-    "machine",
-    "reductions_of",
-    "seed_words",
-]
 
 _PIECE = 1 << 20
 

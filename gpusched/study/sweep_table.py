@@ -14,15 +14,13 @@ import numpy.typing as npt
 from gpusched._support.arguments import frozen, one_of
 from gpusched._support.results import Results, equal_columns
 from gpusched._support.text import clip
-from gpusched.study.accumulators import PerSet, State
 from gpusched.study.execution import SweepError
+from gpusched.study.point_results import PerSet, State
 from gpusched.study.points import Point, canonical, column_of, describe
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-
-__all__ = ["Sweep", "columns_of", "table_of"]
 
 _ENDS = {"low": "lower end of the 95 % interval", "high": "upper end of the 95 % interval"}
 

@@ -18,25 +18,40 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy.typing as npt
 
 from gpusched._support.arguments import integer, one_of, spawn
-from gpusched._support.progress import Progress
+from gpusched._support.budget import Progress
 from gpusched._support.text import shown
-from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
-from gpusched.study.point_results import Width
-from gpusched.study.points import axes_of, points_of, seeds_of
+from gpusched.study.point_results import PerSet, Width, values_of
+from gpusched.study.points import axes_of, plain_value, points_of, seeds_of
 from gpusched.study.reductions import Reduction
-from gpusched.study.shardable import shardable
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
 
 if TYPE_CHECKING:
     from gpusched.study.stored_study import StoredStudy
 
-__all__ = ["sweep"]
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class Shardable(Protocol[P, R]):
+    """Type of a study's function: with ``shard=`` it returns the store of the shard."""
+
+    @overload
+    def __call__(self, *args: Any, shard: tuple[int, int], **options: Any) -> StoredStudy: ...
+    @overload
+    def __call__(self, *args: P.args, **options: P.kwargs) -> R: ...
+
+
+def shardable(function: Callable[P, R | StoredStudy]) -> Shardable[P, R]:
+    """Type a function so that it returns a ``StoredStudy`` with ``shard=`` only; unchanged."""
+    return cast("Shardable[P, R]", function)
+
 
 Chunk = Mapping[str, npt.NDArray[Any]]
 
@@ -199,7 +214,6 @@ def sweep(
     """
     # The engine is imported with the first sweep, so that ``gs.sweep`` is there at once.
     from gpusched.study.engine import Work, compute
-    from gpusched.study.point_results import values_of
 
     number = integer(count, "count")
     if number < 1:
@@ -222,7 +236,6 @@ def sweep(
     root = spawn(seed)
     definition = notes = identity = None
     if store is not None:
-        from gpusched.study.points import plain_value
         from gpusched.study.sweep_definition import definition_of
 
         by = None if seed_by is None else seeded

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gpusched.study.accumulators import Accumulator, Arrays, State
+from gpusched.study.point_results import Accumulator, Arrays, State
 from gpusched.study.sweep_definition import Identity, foreign_parts, irreproducible, machine
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
-
-__all__ = ["Call", "Done", "Failure", "LostWorker", "Part", "Workers", "executor_of", "perform"]
 
 _SECONDS = 0.004  # after which a worker makes no further call before it answers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched.ways.way import as_way
 
 __all__ = ["OldSharing", "way_of_old"]

@@ -11,7 +11,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, int_array, integer, one_of
 from gpusched._support.registry import Method, Option, methods
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.text import clip, shown
 
 __all__ = [

@@ -11,9 +11,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.comparison.instances.instance_runs import InstanceRuns
-from gpusched.comparison.waits.dominant_waits import wait_sentence
-from gpusched.comparison.waits.machine_waits import MachineSetting
-from gpusched.comparison.waits.wait_sums import JobSpan
+from gpusched.comparison.machine_waits import JobSpan, MachineSetting, wait_sentence
 
 pytestmark = [pytest.mark.python, pytest.mark.numbers]
 

@@ -8,7 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.cli.main import main
-from gpusched.model.gpus.capabilities import partition_unit
+from gpusched.model.gpus.gpu_presets import partition_unit
 from gpusched.model.workload.platforms import green_sms
 
 pytestmark = pytest.mark.python

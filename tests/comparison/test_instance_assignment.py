@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.comparison.instances import instance_assignment
-from gpusched.comparison.instances.instance_assignment import (
+from gpusched.comparison.instances import allocation_search
+from gpusched.comparison.instances.allocation_search import (
     Found,
     Ranked,
+    _all_parts,
     _exhausted,
-    _parts,
     search_instances,
 )
 
@@ -101,7 +101,7 @@ def test_many_units_are_not_exhausted() -> None:
         def accepts(self, kind: int, masks: Sequence[int]) -> list[bool]:
             return [False] * len(masks)
 
-    units = instance_assignment.MOST_EXACT + 1
+    units = allocation_search.MOST_EXACT + 1
     found = search_instances(units, [(2,)], [1], [1.0] * units, Nothing(np.zeros((1, 1))))
     assert found == Found(None)
 
@@ -124,8 +124,8 @@ def test_parts_of_configurations() -> None:
     rows = gs.GPU.preset("A30").mig_configurations()
     names = [profile.name for profile in gs.GPU.preset("A30").mig_profiles()]
     counts = {tuple(sum(one.profile.name == n for one in row) for n in names) for row in rows}
-    assert _parts(counts)[0] == (0, 0, 0)
-    assert set(_parts(counts)) == {
+    assert _all_parts(counts)[0] == (0, 0, 0)
+    assert set(_all_parts(counts)) == {
         few
         for few in itertools.product(range(5), range(3), range(2))
         if any(all(a <= b for a, b in zip(few, row, strict=True)) for row in counts)
@@ -133,4 +133,4 @@ def test_parts_of_configurations() -> None:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(instance_assignment).failed == 0
+    assert doctest.testmod(allocation_search).failed == 0

@@ -18,7 +18,7 @@ from native import CSRC
 import gpusched as gs
 from gpusched.cli.main import main
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.model.gpus.capabilities import static_partition_unit
+from gpusched.model.gpus.gpu_presets import static_partition_unit
 
 sys.path.append(str(CSRC.parent))
 from tests.reference.machine_ways import play

@@ -16,10 +16,10 @@ from commands import run as command
 import gpusched as gs
 from gpusched._draw import svg
 from gpusched._draw.timeline import BODY, Lane, Link, Piece, Timeline
-from gpusched.comparison.path_chains import worst_chain
-from gpusched.model.workload.path import KINDS
+from gpusched.comparison.path_runs import worst_chain
+from gpusched.model.workload.links import KINDS
 from gpusched.simulate import machine_timeline
-from gpusched.simulate.chains import Chain, chain_pieces
+from gpusched.simulate.machine_timeline import Chain, chain_pieces
 
 pytestmark = pytest.mark.python
 

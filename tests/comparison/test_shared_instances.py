@@ -15,7 +15,7 @@ from reference import program as twin
 import gpusched as gs
 from gpusched.comparison import whole_programs
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.instances.shared_cpus import COUNTED
+from gpusched.comparison.instances.instance_tests import COUNTED
 from gpusched.comparison.machine_models import machine_model
 from gpusched.simulate.machine_run import run_machine
 

@@ -20,8 +20,7 @@ from gpusched.cli import main as command
 from gpusched.cuda import CudaError, Device, Operation
 from gpusched.cuda.check import partitions, supervise
 from gpusched.cuda.probes import block_order, interference, queues
-from gpusched.cuda.probes.bench import Bench, Finding, attempt
-from gpusched.cuda.probes.processes import beside
+from gpusched.cuda.probes.bench import Bench, Finding, attempt, beside
 
 pytestmark = pytest.mark.python
 
@@ -253,7 +252,7 @@ def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.Monke
     call = "make_noise(0, 'memset', 50)"
     with pytest.raises(RuntimeError, match="did not start"), beside(2, module, call):
         pass
-    monkeypatch.setattr("gpusched.cuda.probes.processes.LIMIT_S", 0.5)
+    monkeypatch.setattr("gpusched.cuda.probes.bench.LIMIT_S", 0.5)
     with (
         pytest.raises(RuntimeError, match="noise: got no answer of a"),
         beside(1, "time", "sleep(60)"),

@@ -17,7 +17,7 @@ from standin import Standin
 
 from gpusched.cuda import Device
 from gpusched.cuda.device import Run
-from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided, quantiles
+from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided, overlap, quantiles
 from gpusched.cuda.probes.partitions import (
     OWN,
     READINGS,
@@ -28,7 +28,6 @@ from gpusched.cuda.probes.partitions import (
     votes_of,
 )
 from gpusched.cuda.probes.probe_run import PROBES
-from gpusched.cuda.probes.processes import overlap
 
 pytestmark = pytest.mark.python
 

@@ -9,8 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.deploy.deployability import LEVELS, _table, fact_table, level_table
-from gpusched.model.gpus.capabilities import partition_unit, static_partition_unit
-from gpusched.model.gpus.gpu_presets import PRESET_NAMES
+from gpusched.model.gpus.gpu_presets import PRESET_NAMES, partition_unit, static_partition_unit
 from gpusched.model.gpus.mig_profiles import mig_products
 from gpusched.model.gpus.mps_shares import has_shares
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import kineto as twin
 
-from gpusched.io.traces import trace_files
+from gpusched.io import readers
 from gpusched.io.traces.trace_tables import Calls, LinkedCalls
 
 pytestmark = pytest.mark.numbers
@@ -40,20 +40,20 @@ def piece_size(size: int) -> Iterator[None]:
         return pieces
 
     names = ("pieces", "unpacked_pieces")
-    before = {name: getattr(trace_files, name) for name in names}
+    before = {name: getattr(readers, name) for name in names}
     for name in names:
-        setattr(trace_files, name, cut(before[name]))
+        setattr(readers, name, cut(before[name]))
     try:
         yield
     finally:
         for name in names:
-            setattr(trace_files, name, before[name])
+            setattr(readers, name, before[name])
 
 
 def read(path: Path) -> Any:
     """Events that the reader finds, in the form of the twin; or its error."""
     try:
-        file = trace_files.reader(str(path), 1 << 30)
+        file = readers.reader(str(path), 1 << 30)
         trace = file.launches()
     except ValueError as error:
         return str(error)

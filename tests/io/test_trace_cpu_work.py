@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from gpusched.io.trace_workloads.job_work import IN, GpuWork, Waits, cpu_work
+from gpusched.io.traces.trace_jobs import IN, GpuWork, Waits, cpu_work
 from gpusched.io.traces.trace_tables import Calls, TraceEvents
 
 pytestmark = pytest.mark.python

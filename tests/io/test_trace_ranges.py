@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference import trace_ranges as twin
 
-from gpusched.io.trace_workloads.occurrences import (
+from gpusched.io.traces.trace_jobs import (
     NONE,
     SEVERAL,
     Occurrences,

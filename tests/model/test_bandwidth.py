@@ -13,8 +13,8 @@ from reference import bandwidth as twin
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.model.gpus.memory_bandwidth import as_bandwidth, as_bytes, bandwidth_of_gpu
-from gpusched.model.workload.memory_traffic import slowdowns
+from gpusched.model.gpus.gpu_fields import as_bandwidth, as_bytes, bandwidth_of_gpu
+from gpusched.model.workload.kernel_waves import slowdowns
 
 pytestmark = pytest.mark.python
 

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 import gpusched as gs
-from gpusched.model.views.cut_points import cut_points
+from gpusched.model.views.kernel_view import cut_points
 
 pytestmark = pytest.mark.numbers
 

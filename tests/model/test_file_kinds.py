@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched._support import file_kinds
+from gpusched._support import input_files
 from gpusched.cli.main import main
-from gpusched.io.workload_sources import load_workload
+from gpusched.io.job_sets import load_workload
 
 pytestmark = pytest.mark.python
 
@@ -135,11 +135,11 @@ def test_foreign_files_are_named(
 
 
 def test_every_kind_has_an_example() -> None:
-    shown = {file_kinds.kind_of(content) for _, content, _ in FOREIGN}
-    hints = " ".join(file_kinds.without_kernels(content) for _, content, _ in FOREIGN)
-    assert all(kind.name in hints for kind in file_kinds._WITHOUT_KERNELS)
-    shown |= {file_kinds.kind_of(path.read_bytes()) for path in DATA.glob("*.*")}
-    assert {kind.name for kind in file_kinds._KINDS} == {kind.name for kind in shown if kind}
+    shown = {input_files.kind_of(content) for _, content, _ in FOREIGN}
+    hints = " ".join(input_files.without_kernels(content) for _, content, _ in FOREIGN)
+    assert all(kind.name in hints for kind in input_files._WITHOUT_KERNELS)
+    shown |= {input_files.kind_of(path.read_bytes()) for path in DATA.glob("*.*")}
+    assert {kind.name for kind in input_files._FOREIGN} == {kind.name for kind in shown if kind}
 
 
 @pytest.mark.parametrize("row", range(len(FOREIGN)), ids=[kind for kind, *_ in FOREIGN])
@@ -156,7 +156,7 @@ def test_truncated_foreign_files_are_refused(row: int, tmp_path: Path) -> None:
 
 
 def kind_reader(content: bytes) -> str:
-    kind = file_kinds.kind_of(content)
+    kind = input_files.kind_of(content)
     return "" if kind is None else kind.reader
 
 
@@ -246,9 +246,9 @@ def test_damaged_files_never_escape_as_another_error(tmp_path: Path) -> None:
 def test_many_comments_are_read_once() -> None:
     """Comments before a root element have one reading; with several the search would not end."""
     comments = b"<!-- a -->" * 300
-    assert file_kinds.kind_of(comments) is None
+    assert input_files.kind_of(comments) is None
     for root, name in ((b"<taskset>", "a task set of SchedCAT"), (b"<html>", "a web page")):
-        found = file_kinds.kind_of(comments + root)
+        found = input_files.kind_of(comments + root)
         assert found is not None and found.name == name
 
 

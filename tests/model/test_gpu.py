@@ -10,7 +10,7 @@ from reference.place import occupancy as twin
 import gpusched as gs
 from gpusched import _core
 from gpusched.model.gpu import occupancy
-from gpusched.model.gpus.capabilities import SMLimits, limits_of
+from gpusched.model.gpus.gpu_presets import SMLimits, limits_of
 
 
 def gpu(**more):

@@ -7,8 +7,8 @@ import pytest
 
 import gpusched as gs
 from gpusched import _core
-from gpusched._support import arguments, large_arrays
-from gpusched._support.large_arrays import copied, first_where, joined, parts, spread
+from gpusched._support import arguments
+from gpusched._support.arguments import copied, first_where, joined, parts, spread
 
 SHAPES = [(), (0,), (5,), (64,), (7, 9), (2, 40), (1, 100), (3, 4, 30), (4, 0, 3)]
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.python
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_arrays, "PIECE", 16)
+    monkeypatch.setattr(arguments, "PIECE", 16)
     monkeypatch.setattr(arguments, "_LONG", 8)
 
 

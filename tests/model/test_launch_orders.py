@@ -15,7 +15,7 @@ from reference import hierarchy
 from test_hierarchy_twin import TWO_SMS, both, spans, system_of
 
 import gpusched as gs
-from gpusched._draw.lanes import side_by_side
+from gpusched._draw.block_lanes import side_by_side
 from gpusched._support.saved_files import save_arrays
 
 AFTER, STREAM = hierarchy.AFTER, hierarchy.STREAM

@@ -13,8 +13,7 @@ from commands import ORIN, refused
 from commands import run as command
 
 import gpusched as gs
-from gpusched.model.workload.link_layout import drawing_of, places, routes
-from gpusched.model.workload.link_text import lines_of
+from gpusched.model.workload.link_layout import drawing_of, lines_of, places, routes
 
 pytestmark = pytest.mark.python
 
@@ -203,7 +202,7 @@ def arrows_in(lines: list[str], names: list[str]) -> set[tuple[str, str, bool]]:
 
 @pytest.mark.parametrize("widest", [0, 100, 10**6])
 def test_lines_show_all_links(widest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpusched.model.workload.link_text._WIDEST", widest)
+    monkeypatch.setattr("gpusched.model.workload.link_layout._WIDEST", widest)
     for seed in range(80):
         w = random_workload(Random(f"lines {seed}"), 12)
         assert arrows_in(lines_of(w._parts()), list(w.names)) == links_in(w), seed

@@ -550,7 +550,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "GPU instances, each with its tasks" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["mig_choice", "instance_assignment"])
+@pytest.mark.parametrize("name", ["mig_choice", "allocation_search"])
 def test_examples(name: str) -> None:
     module = importlib.import_module(f"gpusched.comparison.instances.{name}")
     found = doctest.testmod(module, extraglobs={"gs": gs})

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from gpusched._support.progress import reporter
+from gpusched._support.budget import reporter
 
 pytestmark = pytest.mark.python
 
 LOOP = """
-from gpusched._support.progress import reporter
+from gpusched._support.budget import reporter
 with reporter({progress}, 3, "set") as report:
     for done in range(4):
         report(done)

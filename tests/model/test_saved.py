@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from task_set_strategies import host_tasks, kernel_tasks
 
 import gpusched as gs
-from gpusched._support.saved import Saved
+from gpusched._support.results import Saved
 from gpusched._support.saved_files import load_arrays, save_arrays
 
 KERNELS = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=["camera", "müsli", "\ud800\0"])

@@ -15,7 +15,7 @@ from commands import run
 import gpusched as gs
 from gpusched import _core
 from gpusched._support.saved_files import save_arrays
-from gpusched.simulate.challenge_result import LateJobs
+from gpusched.simulate.challenge_run import LateJobs
 from gpusched.ways.old_values import OldSharing
 from gpusched.ways.way import placed_ways
 

@@ -7,7 +7,7 @@ import gpusched as gs
 from gpusched import experiments
 from gpusched._support.arguments import spawn
 from gpusched.experiments.gpusched_figures import draw_sets, draw_tables
-from gpusched.experiments.gpusched_orders import count_paths
+from gpusched.experiments.gpusched_search_figures import count_paths
 
 pytestmark = pytest.mark.numbers
 

@@ -21,7 +21,7 @@ import pytest
 import gpusched as gs
 from gpusched.cli.main import _parser
 from gpusched.comparison.verdicts.gpu_rules import known_rules
-from gpusched.model.gpus.capabilities import (
+from gpusched.model.gpus.gpu_presets import (
     as_capability,
     partition_unit,
     regs_per_block_of,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched._support.arguments import held_bytes
 from gpusched._support.budget import Deadline, is_late, share_of, within_seconds
-from gpusched._support.large_arrays import held_bytes
 from gpusched.comparison import analyses, comparisons, margins, observations
 
 SHORTEST = gs.Budget(seconds=1e-9)

@@ -205,7 +205,7 @@ def test_bars_of_many_threads_leave_the_warnings_alone() -> None:
     pytest.importorskip("tqdm")
     in_new_process("""
         import sys, threading, warnings
-        from gpusched._support.progress import reporter
+        from gpusched._support.budget import reporter
 
         def work():
             start.wait()

@@ -14,11 +14,11 @@ from gpusched._draw.block_lanes import (
     BlockColumns,
     BlockLanes,
     Flights,
+    NameColors,
     block_lanes,
     mean_warps,
     raster,
 )
-from gpusched._draw.lanes import NameColors
 from gpusched._draw.timeline import Lane, Raster, Timeline
 
 pytestmark = pytest.mark.python

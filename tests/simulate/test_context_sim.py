@@ -16,7 +16,7 @@ from test_host_agreement import columns, cores, nothing
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.simulate.host_waits import WHAT
+from gpusched.simulate.host_result import WHAT
 
 pytestmark = pytest.mark.numbers
 

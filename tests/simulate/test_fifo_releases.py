@@ -10,7 +10,7 @@ from test_simulate import JOBS, WAVES, check, random_tasks, rows, twin_of
 
 import gpusched as gs
 from gpusched import simulate
-from gpusched.simulate.fifo_result import ORDERS
+from gpusched.model.fifo_model import ORDERS
 
 TASKS = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=[2, 1])
 

@@ -14,7 +14,7 @@ from reference.hierarchy import carveout, footprint
 import gpusched as gs
 from gpusched import simulate
 from gpusched.model.block_placement import PLACEMENTS
-from gpusched.simulate.fifo_result import ORDERS
+from gpusched.model.fifo_model import ORDERS
 
 pytestmark = pytest.mark.numbers
 

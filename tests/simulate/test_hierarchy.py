@@ -16,8 +16,9 @@ from reference import occupancy
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.simulate import hierarchy_timeline, run_slices
-from gpusched.simulate.hierarchy_result import REASONS, Deadlock, Hierarchy
+from gpusched.simulate import hierarchy_timeline, run_results
+from gpusched.simulate.hierarchy_result import Deadlock, Hierarchy
+from gpusched.simulate.hierarchy_tables import REASONS
 
 # Of Amert et al.: two SMs as in a TX2.
 TX2 = gs.GPU(sms=2, threads_per_sm=2048, blocks_per_sm=32, smem_per_sm=65536)
@@ -520,7 +521,7 @@ def test_slices_budgets_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = gs.simulate.hierarchy(launches, TX2, timeslice=50, seed=1)
     assert whole.outcome == "done"
     for size in (1, 3, 100):
-        monkeypatch.setattr(run_slices, "_SLICE", size)
+        monkeypatch.setattr(run_results, "_SLICE", size)
         seen: list[tuple[int, int]] = []
         run = gs.simulate.hierarchy(
             launches,

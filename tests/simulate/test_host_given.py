@@ -9,7 +9,7 @@ import pytest
 from challenge_systems import NAMES, WAYS, tiny_sets
 
 import gpusched as gs
-from gpusched.simulate.host_waits import CAUSES
+from gpusched.simulate.host_result import CAUSES
 
 HOSTS = gs.HostTasks.from_segments(
     [12, 15, 20], [[1, (1, 3, 1), 2], [3], [1, (2, 4, 0), 1]], core=[0, 0, 1], sm=[[0], [], [0]],

@@ -361,7 +361,7 @@ def test_kernels_one_by_one_and_as_a_graph(launches: Any, reported: int) -> None
 def test_slices_of_a_run_change_nothing(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program = random_program(way, 1)
     whole = facts_of(play_core(program, None))
-    monkeypatch.setattr("gpusched.simulate.run_slices._SLICE", 1)
+    monkeypatch.setattr("gpusched.simulate.run_results._SLICE", 1)
     assert facts_of(play_core(program, None)) == whole
 
 

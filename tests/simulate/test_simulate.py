@@ -15,8 +15,8 @@ from reference import fifo as twin
 
 import gpusched as gs
 from gpusched import simulate
-from gpusched.simulate import run_slices
-from gpusched.simulate.fifo_result import ORDERS
+from gpusched.model.fifo_model import ORDERS
+from gpusched.simulate import run_results
 
 # Examples 1 and 2 of the paper, times by ten.
 EXAMPLE = gs.KernelTasks(
@@ -471,7 +471,7 @@ def test_slices_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = simulate.fifo(tasks, 9, until=2000, **options)
     forever = simulate.fifo(X1, 2)
     for size in (1, 2, 7, 1000):
-        monkeypatch.setattr(run_slices, "_SLICE", size)
+        monkeypatch.setattr(run_results, "_SLICE", size)
         seen: list[tuple[int, int]] = []
         run = simulate.fifo(
             tasks, 9, until=2000, progress=lambda *at, seen=seen: seen.append(at), **options

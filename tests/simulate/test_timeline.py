@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gpusched._draw import chrome_trace, svg
-from gpusched._draw.lanes import Placement, spans, split
+from gpusched._draw.block_lanes import Placement, spans, split
 from gpusched._draw.timeline import (
     NOTHING,
     Counter,

@@ -14,8 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import gpusched as gs
 from gpusched._support.results import wilson
-from gpusched.study.accumulators import PerSet
-from gpusched.study.exact_sums import added, quotient, sum_of
+from gpusched.study.point_results import PerSet
 from gpusched.study.reductions import (
     Extremes,
     Histogram,
@@ -24,6 +23,9 @@ from gpusched.study.reductions import (
     Reduction,
     Share,
     Weighted,
+    added,
+    quotient,
+    sum_of,
 )
 
 pytestmark = pytest.mark.python

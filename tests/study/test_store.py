@@ -17,7 +17,7 @@ import pytest
 
 import gpusched as gs
 from gpusched._support.arguments import spawn
-from gpusched.study.accumulators import Chunk
+from gpusched.study.point_results import Chunk
 from gpusched.study.store import open_file
 from gpusched.study.store_files import StoreError
 

@@ -11,8 +11,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.study import workers
-from gpusched.study.accumulators import PerSet
 from gpusched.study.engine import Planner
+from gpusched.study.point_results import PerSet
 from gpusched.study.reductions import Mean, Reduction
 from gpusched.study.workers import Call, perform
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
-from gpusched.experiments.tx2_schedules import rtss2017
+from gpusched.experiments.olmedo_figures import rtss2017
 
 __all__ = ["CLAIMS"]
 

@@ -15,10 +15,10 @@ from gpusched._support.results import Results
 from gpusched.experiments.stgm_figures import (
     STGM_READINGS,
     StgmSchedulability,
+    stgm_fig3,
     stgm_fig4,
     stgm_fig5,
 )
-from gpusched.experiments.stgm_profile_figure import stgm_fig3
 from gpusched.model import profiles
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks

@@ -10,7 +10,7 @@ from benchmarks.papers.rtns10.elliott_example import example, inequalities
 from gpusched import analysis, generate, simulate, ways
 from gpusched.analysis.global_edf import SRM_VARIANTS
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.host_waits import WHAT
+from gpusched.simulate.host_result import WHAT
 
 __all__ = ["LOCK_CLAIMS"]
 

@@ -167,7 +167,7 @@ def _fifteen(size: Size) -> Finding:
 
 def _growth(size: Size) -> Finding:
     from gpusched import pbs
-    from gpusched.experiments.gpusched_orders import count_paths
+    from gpusched.experiments.gpusched_search_figures import count_paths
 
     graph = pbs.graph.search(
         example_tasks(), BatchTable(completion=TABLE), merge=False, first_only=False

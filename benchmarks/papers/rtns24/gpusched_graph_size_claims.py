@@ -10,8 +10,7 @@ from benchmarks.papers.rtns24.gpusched_shared import graph_of
 from benchmarks.papers.rtns24.gpusched_states import example_sets
 from gpusched._support.arguments import spawn
 from gpusched.experiments.gpusched_figures import UTILIZATIONS, draw_sets, draw_tables
-from gpusched.experiments.gpusched_orders import count_paths
-from gpusched.experiments.gpusched_search_figures import gpusched_fig5
+from gpusched.experiments.gpusched_search_figures import count_paths, gpusched_fig5
 
 __all__ = ["GRAPH_SIZE_CLAIMS"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gpusched._support.arguments import instance
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.text import clip, escape, plural, shown
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.saved_values import FieldValues

@@ -28,8 +28,7 @@ from gpusched._support.text import clip
 from gpusched.analysis.path_times import path_bounds
 from gpusched.comparison.path_answers import PathAnswer, ends_of, is_timed, legs_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
-from gpusched.model.workload.links import sources_of
-from gpusched.model.workload.path import KINDS
+from gpusched.model.workload.links import KINDS, sources_of
 from gpusched.model.workload.time_units import MOST_TICKS, time_with_unit
 from gpusched.model.workload.workloads import Workload
 

@@ -25,7 +25,7 @@ from gpusched.comparison.machine_runs import chosen_cores
 from gpusched.comparison.placed_workloads import assigned
 from gpusched.comparison.tasks_in_parts import PartForm, part_homes, shares_sms
 from gpusched.comparison.workload_answer import WorkloadAnswer
-from gpusched.model.gpus.capabilities import partition_unit, static_partition_unit
+from gpusched.model.gpus.gpu_presets import partition_unit, static_partition_unit
 from gpusched.model.gpus.mps_shares import client_sms
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.workload.platforms import Platform, process_of_each

@@ -9,12 +9,13 @@ from typing import Any
 from gpusched._support.arguments import instance, is_sequence, one_of, seed_key
 from gpusched._support.budget import (
     Budget,
+    Progress,
     as_budget,
     raise_if_stopped,
+    reporter,
     spent,
     within_seconds,
 )
-from gpusched._support.progress import Progress, reporter
 from gpusched._support.text import shown
 from gpusched.comparison.analyses import (
     SEARCH_BUDGET,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpusched._support.arguments import instance
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.text import escape
 from gpusched.simulate.machine_result import MachineRun
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._draw.timeline import Timeline
-
-__all__ = ["InstanceRuns"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,15 +106,15 @@ class InstanceRuns(Saved, Frozen):
             The file cannot be written.
         """
         from gpusched._draw import chrome_trace
-        from gpusched._draw.joined_timelines import joined
         from gpusched.simulate import machine_timeline
+        from gpusched.simulate.machine_timeline import joined
 
         traces = [(name, machine_timeline.trace(run), 0) for name, run in self.runs.items()]
         chrome_trace.write_timeline(joined(traces), path, tick)
 
     def _picture(self, unit: str | None, since: int, until: int | None) -> Timeline:
-        from gpusched._draw.joined_timelines import joined
         from gpusched.simulate import machine_timeline
+        from gpusched.simulate.machine_timeline import joined
 
         named, shift = [], 0
         for name, run in self.runs.items():

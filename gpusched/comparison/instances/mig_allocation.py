@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, instance
-from gpusched._support.saved import Frozen, Saved
+from gpusched._support.results import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, escape, plural
 from gpusched.comparison.finer_ticks import ticks_up
@@ -36,8 +36,6 @@ from gpusched.ways.way import WAYS, OptionValue
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-__all__ = ["MigAllocation", "MigPart"]
 
 _SHOWN_ROWS = 40
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from gpusched._support.arguments import instance, one_of
-from gpusched._support.budget import Budget, as_budget, raise_if_stopped, within_seconds
-from gpusched._support.progress import Progress, reporter
+from gpusched._support.budget import (
+    Budget,
+    Progress,
+    as_budget,
+    raise_if_stopped,
+    reporter,
+    within_seconds,
+)
 from gpusched.comparison.analyses import Request, instances_for, with_costs
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.instances.allocation_search import inner_way
@@ -14,8 +20,6 @@ from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import OptionValue, Way, as_way
-
-__all__ = ["mig"]
 
 
 def mig(

@@ -6,7 +6,7 @@ from itertools import islice
 
 from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
-from gpusched.model.gpus.copy_engines import engines_text
+from gpusched.model.gpus.gpu_fields import engines_text
 from gpusched.model.gpus.mps_shares import share_text
 from gpusched.model.workload.platforms import Platform, parts_text
 from gpusched.model.workload.time_units import time_with_unit

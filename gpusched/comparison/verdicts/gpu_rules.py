@@ -2,7 +2,7 @@
 
 Each rule has the text of the reading that is used, its source, what would settle it, the ways to
 which it applies, and a function that tells whether a program rests on it. Where there are models of
-other readings, an answer counts only if it is the same under all of them (see `readings`).
+other readings, an answer counts only if it is the same under all of them (see `judgement`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from functools import partial
 
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.model.gpu import GPU, occupancy
-from gpusched.model.gpus.capabilities import allocation_units
-from gpusched.model.gpus.copy_engines import possible_directions
-from gpusched.model.gpus.gpu_presets import preset_of_name
+from gpusched.model.gpus.gpu_fields import possible_directions
+from gpusched.model.gpus.gpu_presets import allocation_units, preset_of_name
 from gpusched.model.gpus.mps_shares import SMs
 from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.platforms import process_of_each

@@ -21,10 +21,10 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.registry import enumeration
 from gpusched._support.text import clip, plural
-from gpusched.comparison.instances.instance_workloads import platform_of_instance
+from gpusched.comparison.tasks_in_parts import platform_of_instance
 from gpusched.model.gpu import GPU, WARP_THREADS
-from gpusched.model.gpus.copy_engines import DIRECTIONS, possible_directions
-from gpusched.model.gpus.dlas import MOST_DLAS
+from gpusched.model.gpus.gpu_fields import DIRECTIONS, possible_directions
+from gpusched.model.gpus.gpu_presets import MOST_DLAS
 from gpusched.model.views.derived_view import listed, runs_on_cpu, uses_engine
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
@@ -32,8 +32,6 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import DLA, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-
-__all__ = ["broken_conditions", "serial_gpu_overloads"]
 
 _EXCEEDED = enumeration("analysis.demand_verdict").index("exceeded")
 _STEPS = 1 << 19  # of a search for an interval, some 30 ms

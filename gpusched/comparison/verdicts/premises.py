@@ -20,36 +20,16 @@ import gpusched.analysis as analysis
 from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.saved_values import FieldValues, within
-from gpusched.model.gpus.memory_bandwidth import rate_text
+from gpusched.model.gpus.gpu_fields import rate_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, most_clients
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
-from gpusched.model.views.derived_view import ChainBatchView, runs_on_cpu, uses_engine
-from gpusched.model.views.launch_calls import has_costs
+from gpusched.model.views.derived_view import ChainBatchView, has_costs, runs_on_cpu, uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import DLA, Kernel
 from gpusched.ways.way import WAYS, Way
-
-__all__ = [
-    "PREMISES",
-    "Case",
-    "Condition",
-    "CpuSide",
-    "NotApplicable",
-    "Premise",
-    "by_core",
-    "conditions_of",
-    "conditions_values",
-    "cpu_side",
-    "jobs_that_overlap",
-    "needs_cpus",
-    "open_conditions",
-    "refuse_false_premises",
-    "refuse_many_clients",
-    "shares_condition",
-]
 
 
 class NotApplicable(ValueError):

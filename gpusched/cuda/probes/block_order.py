@@ -19,8 +19,9 @@ import numpy as np
 from gpusched.cuda.device import Operation, Run
 from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided
 from gpusched.model.block_placement import PLACEMENTS, place
-from gpusched.model.gpu import CARVEOUT_RULES, GPU, WARP_THREADS
+from gpusched.model.gpu import GPU, WARP_THREADS
 from gpusched.model.gpu import occupancy as blocks_that_fit
+from gpusched.model.gpus.gpu_fields import CARVEOUT_RULES
 
 
 def timer(bench: Bench) -> Finding:

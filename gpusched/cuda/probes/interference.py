@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.cuda.device import Device, Operation, Run
-from gpusched.cuda.probes.bench import MS, Bench, Finding
-from gpusched.cuda.probes.processes import Intervals, beside
+from gpusched.cuda.probes.bench import MS, Bench, Finding, Intervals, beside
 
 MOST_NOISE = 800
 """Operations of noise beside one kernel: more do not fit the queue, and its launch would wait."""

@@ -16,8 +16,7 @@ from typing import Any
 
 from gpusched._core import CudaError
 from gpusched.cuda.device import Device, Operation, Run, Stream
-from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided
-from gpusched.cuda.probes.processes import beside
+from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, beside, decided
 
 CLUSTER_SIZES = (16, 8, 4, 2)
 

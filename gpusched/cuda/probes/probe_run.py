@@ -16,10 +16,9 @@ from gpusched.cuda.probes import (
     block_order,
     interference,
     partitions,
-    processes,
     queues,
 )
-from gpusched.cuda.probes.bench import Bench, Finding, attempt
+from gpusched.cuda.probes.bench import Bench, Finding, attempt, time_slices
 from gpusched.io.block_log import BlockLog
 from gpusched.model.gpu import GPU
 
@@ -103,7 +102,7 @@ PROBES: dict[str, Callable[[Bench], Finding]] = {
     "copy directions": queues.copy_directions,
     "programmatic launch": queues.programmatic,
     "launch overhead": queues.overhead,
-    "time slices": processes.time_slices,
+    "time slices": time_slices,
     "MPS shares": partitions.mps_shares,
     "client queues": partitions.client_queues,
     "figure 9": interference.neighbours,

@@ -35,7 +35,7 @@ from gpusched.io.traces.kineto_events import (
 )
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_tables import NO_CALL, TraceEvents, column
-from gpusched.model.gpus.capabilities import is_amd
+from gpusched.model.gpus.gpu_presets import is_amd
 from gpusched.model.workload.time_units import time_with_unit
 
 if TYPE_CHECKING:

@@ -20,26 +20,6 @@ from gpusched import _core
 from gpusched._support.arguments import Int64Array
 from gpusched.io.traces.trace_tables import INT64_MAX
 
-__all__ = [
-    "ABSENT",
-    "IDENTIFIER",
-    "INTEGER",
-    "PRODUCT",
-    "TEXT",
-    "THOUSANDTHS",
-    "Field",
-    "NotJson",
-    "Selection",
-    "Taken",
-    "correlation",
-    "decoded",
-    "distinct_pairs",
-    "integer_argument",
-    "nanoseconds",
-    "read_document",
-    "whole",
-]
-
 _WIDE = Context(prec=60)
 
 

@@ -52,19 +52,6 @@ from gpusched.io.traces.trace_tables import (
     unexplained_waits,
 )
 
-__all__ = [
-    "BACKWARD",
-    "CALL_CATEGORIES",
-    "CALL_FIELDS",
-    "HIP_LAUNCHES",
-    "KERNEL_CATEGORIES",
-    "KERNEL_FIELDS",
-    "OPERATOR_FIELDS",
-    "OTHERS",
-    "BesideKernels",
-    "Kernels",
-]
-
 # Older versions write the categories of the second column.
 CALL_CATEGORIES = ("cuda_runtime", "Runtime", "cuda_driver", "hip_runtime")
 _COPIES = ("gpu_memcpy", "Memcpy")

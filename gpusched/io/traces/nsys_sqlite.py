@@ -325,8 +325,7 @@ def _pairs(first: Int64Array, second: Int64Array) -> tuple[list[list[int]], Int6
 def _gpu(row: dict[str, Any]) -> GPU | None:
     """The GPU of a row: its limits, missing ones by compute capability; else a preset by name."""
     from gpusched.model.gpu import GPU
-    from gpusched.model.gpus.capabilities import limits_of
-    from gpusched.model.gpus.gpu_presets import fields_of_preset
+    from gpusched.model.gpus.gpu_presets import fields_of_preset, limits_of
 
     values = {ours: _limit(row, theirs) for ours, theirs in _LIMITS.items()}
     name = readable(row.get("name") or "")

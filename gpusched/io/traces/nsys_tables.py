@@ -54,21 +54,6 @@ from gpusched.model.launch_columns import STREAM_KINDS
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = [
-    "EVENT_TABLES",
-    "GRAPHS",
-    "NVPROF_STRINGS",
-    "STRINGS",
-    "BesideKernels",
-    "Database",
-    "Shapes",
-    "beside_kernels",
-    "launch_numbers",
-    "opened_database",
-    "process_of",
-    "readable",
-]
-
 STRINGS = "StringIds"
 NVPROF_STRINGS = "StringTable"
 

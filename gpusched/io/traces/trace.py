@@ -35,16 +35,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from gpusched.io.replays.replay import TraceReplay
-    from gpusched.io.trace_workloads.candidates import By, Periods
-    from gpusched.io.trace_workloads.from_trace import Gaps, Quantile
-    from gpusched.io.trace_workloads.occurrences import Nesting
-    from gpusched.io.trace_workloads.seen_links import LinkSuggestion
+    from gpusched.io.replay import TraceReplay
+    from gpusched.io.traces.candidates import By, Periods
+    from gpusched.io.traces.from_trace import Gaps, LinkSuggestion, Quantile
+    from gpusched.io.traces.trace_jobs import Nesting
     from gpusched.model.gpu import GPU
     from gpusched.model.workload.time_units import Time
     from gpusched.model.workload.workloads import Workload
-
-__all__ = ["Trace"]
 
 _SHARING = 2  # kernels that share the GPU make a batch
 _PART = 100  # of the GPU time, which a kernel has to take to be preferred
@@ -297,7 +294,7 @@ class Trace(Tabular):
         graphs recorded as a whole, work without a launch call and segments of zero length are left
         out; the notes state their number and time.
         """
-        from gpusched.io.trace_workloads.from_trace import workload_of
+        from gpusched.io.traces.from_trace import workload_of
 
         return workload_of(
             self, by, period, quantile, names, nesting, gaps, distributions=distributions
@@ -347,7 +344,7 @@ end, 7.08226ms to 7.281523ms later; by chance 26% would
         ValueError, TypeError
             The trace has no such ranges or no launches; an argument is invalid.
         """
-        from gpusched.io.trace_workloads.seen_links import suggested_links
+        from gpusched.io.traces.from_trace import suggested_links
 
         return suggested_links(self, within, names, nesting, share)
 
@@ -415,7 +412,7 @@ end, 7.08226ms to 7.281523ms later; by chance 26% would
         >>> run.outcome
         'done'
         """
-        from gpusched.io.replays.trace_replay import trace_replay
+        from gpusched.io.replay import trace_replay
         from gpusched.model.gpu import as_gpu
 
         device = self.gpu if gpu is None else as_gpu(gpu)

@@ -22,47 +22,6 @@ if TYPE_CHECKING:
 
     from gpusched.model.gpu import GPU
 
-__all__ = [
-    "COPY_IN",
-    "COPY_ON_DEVICE",
-    "COPY_OTHER",
-    "COPY_OUT",
-    "GRAPH",
-    "INT64_MAX",
-    "LABEL_LENGTH",
-    "MEMSET",
-    "MIGRATION_IN",
-    "MIGRATION_OUT",
-    "NO_CALL",
-    "OF_PROCESS",
-    "OF_STREAM",
-    "OF_THREAD",
-    "UNKNOWN_KIND",
-    "WAIT_CALLS",
-    "Calls",
-    "EventWaits",
-    "LinkedCalls",
-    "Names",
-    "Ranges",
-    "Shaped",
-    "Streams",
-    "Table",
-    "TraceEvents",
-    "Transfers",
-    "column",
-    "compiled",
-    "gpu_text",
-    "known_gpu",
-    "labels",
-    "occupancy_of",
-    "searcher",
-    "table_of",
-    "take",
-    "total",
-    "unexplained_waits",
-    "written",
-]
-
 Names = NDArray[np.object_]
 
 INT64_MAX = 2**63 - 1

@@ -16,8 +16,6 @@ from functools import cache
 
 from gpusched._support.text import clip, shown
 
-__all__ = ["MigInstance", "MigProfile", "mig_products", "placed", "placements", "product_of"]
-
 _GUIDE = "MIG User Guide; nvidia-smi mig -lgip, -lgipp"
 _THIRD = "MIG User Guide (a third of the GPU); SMs: as seen by programs"
 _BOUND = "MIG User Guide; SMs: a multiple of those of the smallest instance, no listing seen"

@@ -14,19 +14,6 @@ from typing import Any
 from gpusched._support.arguments import integer
 from gpusched._support.text import shown
 
-__all__ = [
-    "CLIENT_CHANNELS",
-    "SMs",
-    "Share",
-    "client_sms",
-    "has_shares",
-    "most_clients",
-    "share_of",
-    "share_text",
-    "share_unit",
-    "share_values",
-]
-
 CLIENT_CHANNELS = 2
 """Hardware channels of a client unless CUDA_DEVICE_MAX_CONNECTIONS is set."""
 

@@ -6,13 +6,18 @@ from dataclasses import dataclass, field
 
 from gpusched._support.text import named
 from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.views.derived_view import COPY_WAITS, Source, View, job_parts, listed
-from gpusched.model.views.launch_calls import kernel_costs, with_calls
+from gpusched.model.views.derived_view import (
+    COPY_WAITS,
+    Source,
+    View,
+    job_parts,
+    kernel_costs,
+    listed,
+    with_calls,
+)
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
-
-__all__ = ["chain_view"]
 
 _MOST_KERNELS = 2_000
 """Maximum number of kernels of a job; a bound examines each of them several times."""

@@ -10,14 +10,11 @@ import numpy as np
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import named
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.kernel_graph import KernelGraph
+from gpusched.model.kernel_chains import KernelGraph
 from gpusched.model.views.derived_view import BatchView, View
-from gpusched.model.workload.links import groups_of
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path, groups_of
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.workloads import Workload
-
-__all__ = ["ARRIVALS", "GraphBatchView", "arriving", "graph_view"]
 
 ARRIVALS = "deadlines of tasks that others release count from the arrivals of their sources"
 """Assumption of batches of such tasks, by which some of them are due earlier than they are."""

@@ -18,8 +18,6 @@ from gpusched.model.workload.kernel_waves import ON_FEWER_SMS, KernelTimes, exce
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, Kernel, Segment
 
-__all__ = ["host_view"]
-
 
 @dataclass
 class _Section:

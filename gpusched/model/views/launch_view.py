@@ -16,17 +16,15 @@ from gpusched.model.views.derived_view import (
     JobParts,
     LaunchView,
     Source,
+    calls_are_free,
     job_parts,
     listed,
     runs_on_cpu,
 )
-from gpusched.model.views.launch_calls import calls_are_free
 from gpusched.model.workload.kernel_waves import excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import DLA, CopyIn, Sync
 from gpusched.model.workload.time_units import MOST_TICKS
-
-__all__ = ["PERIODIC_RELEASES", "launch_view"]
 
 PERIODIC_RELEASES = "one release pattern: jobs are released periodically, from the offsets"
 """Assumption of all launches of a workload."""

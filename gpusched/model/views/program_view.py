@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched.model.gpus.copy_engines import share_an_engine
+from gpusched.model.gpus.gpu_fields import share_an_engine
 from gpusched.model.programs import SEGMENT_KINDS, Programs
 from gpusched.model.views.derived_view import (
     Source,
@@ -17,8 +17,6 @@ from gpusched.model.views.derived_view import (
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import DLA, CopyOut, Sync
-
-__all__ = ["FIRST_DLA", "program_view"]
 
 _MOST = 2_000_000
 """Most segments of all jobs together, each job counted as the longest one."""

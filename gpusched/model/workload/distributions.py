@@ -22,8 +22,6 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["Distribution", "as_distribution", "exceedance", "quantile_key", "quantile_of"]
-
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,9})?)", re.ASCII)
 _KEYS = "expected p0 to p99.9... (such as p50), largest and count"
 _MOST_SAMPLES = 2**53

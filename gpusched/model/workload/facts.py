@@ -18,8 +18,6 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["Facts", "count", "label", "optional_number", "stored_text"]
-
 
 class Facts:
     """Base of segments and tasks.

@@ -14,6 +14,10 @@ Every view of a workload uses these times, so that a kernel takes equally long i
   ``ceil(m / k)`` times its time on k of them: if it is n equal blocks, of which r fit an SM, in
   ``w = ceil(n / (m * r))`` waves on m SMs, then ``n <= w * m * r``, and on k SMs it has
   ``ceil(n / (k * r)) <= w * ceil(m / k)`` waves.
+
+Kernels that run together get max-min shares of the bandwidth (``csrc/model/bandwidth.h``). The
+factor of a kernel is largest beside the most demanding kernel of every other task, as it does not
+fall with the demand of any other one. This is a model of what slows kernels, and no bound.
 """
 
 from __future__ import annotations
@@ -25,12 +29,13 @@ from math import ceil
 
 import numpy as np
 
+from gpusched import _core
 from gpusched._support.text import plural
 from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
+from gpusched.model.gpus.gpu_fields import rate_text
+from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.time_units import MOST_TICKS, TickLength, time_with_unit
-
-__all__ = ["ON_FEWER_SMS", "KernelTimes", "excess_notes", "kernel_times", "of_whole_sms"]
 
 ON_FEWER_SMS = (
     "a kernel without blocks and threads takes at most ceil(m / k) times its time on k of the m "
@@ -327,3 +332,54 @@ def _fitting(time: int, where: str) -> int:
     if time > MOST_TICKS:
         raise OverflowError(f"{where}: got more than 2**60 ticks, expected less")
     return time
+
+
+Times = Sequence[Sequence[KernelTimes | None]]
+
+
+def demands(times: Times, platform: Platform) -> list[list[int]] | None:
+    """Bytes per second that the kernels of each task move, one for each of its segments.
+
+    None if the platform has no slowdown or no known bandwidth, or if not all kernels say it.
+
+    Raises ValueError for a kernel that moves more than the bandwidth.
+    """
+    capacity = platform.bandwidth
+    if capacity is None or platform.slowdown[1] == 1:
+        return None
+    found = []
+    for row in times:
+        own = []
+        for of in row:
+            if of is None:
+                continue
+            if (demand := of.demand) is None:
+                return None
+            if demand > capacity:
+                raise ValueError(
+                    f"{of.where}: got a traffic of {rate_text(demand)}, expected at most the "
+                    f"{rate_text(capacity)} of the platform (bandwidth=)"
+                )
+            own.append(demand)
+        found.append(own)
+    return found
+
+
+def slowdowns(demand: Sequence[Sequence[int]], capacity: int) -> list[list[Fraction]]:
+    """The largest factor of each kernel, beside one kernel of every other task.
+
+    >>> from gpusched.model.workload.kernel_waves import slowdowns
+    >>> [[str(of) for of in row] for row in slowdowns([[900, 100], [600]], 1000)]
+    [['9/5', '1'], ['6/5']]
+    """
+    largest = [max(own, default=0) for own in demand]
+    known: dict[tuple[int, int], Fraction] = {}
+
+    def factor(task: int, own: int) -> Fraction:
+        if (task, own) not in known:
+            row = np.array([own, *largest[:task], *largest[task + 1 :]], np.int64)
+            above, below = _core.bandwidth_slowdowns(row, capacity)
+            known[task, own] = Fraction(int(above[0]), int(below[0]))
+        return known[task, own]
+
+    return [[factor(i, own) for own in row] for i, row in enumerate(demand)]

@@ -9,15 +9,13 @@ from gpusched._draw import axes as plot_axes
 from gpusched._draw.svg import PAPER, document
 from gpusched._support.text import clip, xml
 from gpusched.model.workload.link_layout import MOST, Curve, Drawing, Route, drawing_of
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.time_units import time_with_unit
-from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workload_document import Parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["draw", "svg_of"]
 
 _NAME = 24  # characters of a task's name
 _PATHS = 12  # that are drawn

@@ -11,9 +11,13 @@ from gpusched._support.arguments import flag, integer, is_sequence, one_of
 from gpusched._support.text import clip, escape, named, shown
 from gpusched.model.batches import ONE, factors
 from gpusched.model.gpu import GPU, as_gpu
-from gpusched.model.gpus.capabilities import partition_unit, static_partition_unit
-from gpusched.model.gpus.copy_engines import CopyEngines, copy_engines_of
-from gpusched.model.gpus.memory_bandwidth import as_bandwidth, bandwidth_of_gpu
+from gpusched.model.gpus.gpu_fields import (
+    CopyEngines,
+    as_bandwidth,
+    bandwidth_of_gpu,
+    copy_engines_of,
+)
+from gpusched.model.gpus.gpu_presets import partition_unit, static_partition_unit
 from gpusched.model.gpus.mps_shares import Share, SMs, has_shares, share_of, share_text
 from gpusched.model.workload.facts import Facts, count, label
 from gpusched.model.workload.periodic_task import Task
@@ -27,16 +31,6 @@ from gpusched.model.workload.time_units import (
     tick_of,
     time_with_unit,
 )
-
-__all__ = [
-    "ON_PLATFORM",
-    "Platform",
-    "green_sms",
-    "parts_text",
-    "process_of_each",
-    "unknown_clients",
-    "unknown_tasks",
-]
 
 GreenContexts = (
     Mapping[str | tuple[str, ...], int | Sequence[int]]

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
 from gpusched._support.arguments import flag, one_of
 from gpusched._support.text import plural, shown
 from gpusched.model.gpu import MAX_SMS
-from gpusched.model.gpus.dlas import MOST_DLAS
-from gpusched.model.gpus.memory_bandwidth import as_bandwidth, as_bytes
+from gpusched.model.gpus.gpu_fields import as_bandwidth, as_bytes
+from gpusched.model.gpus.gpu_presets import MOST_DLAS
 from gpusched.model.workload.distributions import Distribution, as_distribution
 from gpusched.model.workload.facts import Facts, count, label, stored_text
 from gpusched.model.workload.time_units import (
@@ -25,10 +25,6 @@ from gpusched.model.workload.time_units import (
     in_ticks,
     time_with_unit,
 )
-
-__all__ = [
-    *("CPU", "DLA", "CopyIn", "CopyOut", "Engine", "Kernel", "Segment", "SegmentTime", "Sync"),
-]
 
 MOST_REPEATS = 10**6
 _COPIERS = ("engine", "cpu")

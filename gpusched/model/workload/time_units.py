@@ -19,26 +19,6 @@ from functools import lru_cache
 from gpusched._support.arguments import ticks as whole_ticks
 from gpusched._support.text import UNITS, shown
 
-__all__ = [
-    "MOST_TICKS",
-    "Duration",
-    "Rate",
-    "Stored",
-    "TickLength",
-    "Time",
-    "as_factor",
-    "as_rate",
-    "as_time",
-    "as_whole",
-    "in_ticks",
-    "scaled_up",
-    "tick_length",
-    "tick_of",
-    "tick_text",
-    "time_in_text",
-    "time_with_unit",
-]
-
 Time = int | str
 """A time as an argument: a whole number of ticks, or text with a unit (``"4.1ms"``)."""
 

@@ -14,20 +14,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NoReturn
 
-from gpusched._support import file_kinds
+from gpusched._support import input_files
 from gpusched._support.arguments import one_of
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.text import clip, own_descriptor, path_text, shown
 from gpusched.model.workload.workload_document import (
+    Parts,
     head_document,
     path_documents,
     task_documents,
     workload_parts,
 )
-from gpusched.model.workload.workload_parts import Parts
-
-__all__ = ["read_workload", "toml_lines", "workload_in", "write_workload"]
 
 MOST_PARTS = 50
 
@@ -136,9 +134,9 @@ def workload_in(where: str, data: bytes, file_format: Format | None = None) -> P
 
     The content alone decides for streams, and for what is certainly a workload.
     """
-    file_kinds.refuse(where, data, "workload")
+    input_files.refuse(where, data, "workload")
     chosen = file_format or _of_suffix(where)
-    if chosen is None and own_descriptor(where) is None and file_kinds.kind_of(data) is None:
+    if chosen is None and own_descriptor(where) is None and input_files.kind_of(data) is None:
         raise _no_format(where)
     try:
         text = data.decode("utf-8-sig")

@@ -10,24 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpusched._support.tabular import Table, optional
 from gpusched._support.text import clip, escape, shown
-from gpusched.model.workload.path import Path
+from gpusched.model.workload.links import Path
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, DLA, CopyIn, CopyOut, Kernel, Segment, Sync
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
-from gpusched.model.workload.workload_parts import Parts, observed_time
+from gpusched.model.workload.workload_document import Parts, observed_time
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "html_of",
-    "parts_of",
-    "paths_of",
-    "paths_table",
-    "repr_of",
-    "table_of",
-    "text_of",
-]
 
 _TASK_TIMES = ("period", "deadline", "offset", "jitter", "best")
 _TASK_NUMBERS = ("priority", "stream_priority", "gpu_priority", "core", "every", "queue")

@@ -43,13 +43,13 @@ from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.links import (
     LinkError,
+    Path,
     check_paths,
     linked,
     one_task_each,
     refuse_cuts,
     refuse_long_bests,
 )
-from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Launches, Task, launches_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import (
@@ -71,6 +71,7 @@ from gpusched.model.workload.time_units import (
     tick_of,
     tick_text,
 )
+from gpusched.model.workload.workload_document import ObservedTime, Parts, observed_time, together
 from gpusched.model.workload.workload_files import read_workload, write_workload
 from gpusched.model.workload.workload_frames import (
     html_of,
@@ -81,7 +82,6 @@ from gpusched.model.workload.workload_frames import (
     table_of,
     text_of,
 )
-from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time, together
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -52,8 +52,6 @@ from gpusched.study.identity.object_shapes import (
     wrapped_shape,
 )
 
-__all__ = ["SELF", "IdentityError", "Node", "Walk", "difference", "function_parts", "value_digest"]
-
 
 class IdentityError(ValueError):
     """A part of a function, or of a value, that has no identity that could be compared later."""

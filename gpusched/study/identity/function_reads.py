@@ -22,18 +22,6 @@ from typing import Any
 from gpusched.study.identity.graph_digests import digest_of
 from gpusched.study.identity.module_origins import origin
 
-__all__ = [
-    "ABSENT",
-    "CodeReads",
-    "Import",
-    "NameRead",
-    "UnloadedModule",
-    "code_digest",
-    "code_reads",
-    "hidden_way",
-    "variables_read",
-]
-
 _HAS_DOCSTRING = 0x4000000  # a flag of Python 3.13 and later
 
 # Instructions that name something, but not a global variable to be read.

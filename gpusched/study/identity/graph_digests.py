@@ -16,8 +16,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["CycleError", "Vertex", "digest_of", "digests"]
-
 # Most steps of a refinement, some seconds.
 _MOST_STEPS = 3_000_000
 

@@ -21,16 +21,6 @@ import numpy as np
 
 from gpusched._version import __version__
 
-__all__ = [
-    "Libraries",
-    "Origin",
-    "extension_file",
-    "numpy_version",
-    "origin",
-    "package_version",
-    "python_version",
-]
-
 _INSTALLED = {"site-packages", "dist-packages"}
 
 

@@ -24,23 +24,6 @@ import numpy as np
 from gpusched.study.identity.function_reads import ABSENT, code_digest, variables_read
 from gpusched.study.identity.module_origins import Libraries, extension_file, origin
 
-__all__ = [
-    "ATOMS",
-    "SELF",
-    "Shape",
-    "Traits",
-    "Unidentifiable",
-    "builtin_shape",
-    "cell_content",
-    "class_shape",
-    "function_shape",
-    "instance_shape",
-    "module_shape",
-    "numpy_shape",
-    "wrapped_shape",
-    "wrapper_attributes",
-]
-
 ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
 """Types of simple values."""
 

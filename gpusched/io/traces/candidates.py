@@ -12,31 +12,21 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip, shown, shown_names
-from gpusched.io.trace_workloads.job_work import GpuWork, Recording, left_out
-from gpusched.io.trace_workloads.occurrences import (
+from gpusched.io.traces.trace_jobs import (
     NONE,
     SEVERAL,
+    GpuWork,
     Nesting,
     Occurrences,
+    Recording,
     chosen_ranges,
     groups,
+    left_out,
     owners,
     task_namer,
 )
 from gpusched.io.traces.trace_tables import NO_CALL, OF_STREAM, compiled, labels
 from gpusched.model.workload.time_units import Time, as_time, in_ticks, time_with_unit
-
-__all__ = [
-    "By",
-    "Candidates",
-    "MissingPeriod",
-    "Period",
-    "Periods",
-    "by_launches",
-    "candidates",
-    "check_names",
-    "observed",
-]
 
 Periods = Time | Mapping[str, Time] | None
 """One period for all tasks, periods by name of the task, or None: as observed."""

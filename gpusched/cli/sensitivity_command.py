@@ -1,4 +1,4 @@
-"""Command ``breakdown``: the largest factors on times at which a test accepts a workload."""
+"""Commands ``breakdown`` and ``assign``: the largest times, and priorities, that a test accepts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gpusched._support.text import clip
-from gpusched.cli.answer_text import stated, verdict_line
-from gpusched.cli.command_parts import columns, status_of
-from gpusched.cli.platform_options import (
+from gpusched.cli.command_parts import columns, natural, status_of
+from gpusched.cli.program_parts import (
     add_platform,
+    add_way,
     add_workload,
+    asked_way,
     headline,
     program_of,
+    response_table,
+    stated,
+    verdict_line,
 )
-from gpusched.cli.way_options import add_way, asked_way
 
 if TYPE_CHECKING:
     from gpusched.analysis.breakdown_answer import Breakdown
+
 
 _EXACT = (
     "Factors are exact: the test of tasks with cores accepts every smaller one, and none that is "
@@ -27,7 +31,7 @@ _EXACT = (
 )
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_breakdown(command: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     command.description = (
         "Finds the largest factor on all times, and on those of each task, with which "
@@ -49,10 +53,10 @@ def add(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=_breakdown)
 
 
-def run(options: argparse.Namespace) -> int:
+def _breakdown(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import breakdown_document, json_text
     from gpusched.comparison.placed_workloads import placed
 
@@ -84,3 +88,56 @@ def _table(factors: list[Breakdown]) -> str:
             short, exactly = factor_text(found.factor), str(found.factor)
         rows.append((name, short, exactly, f"{found.utilization:.4f}", late))
     return columns(rows)
+
+
+def add_assign(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    command.description = (
+        "Chooses priorities with which the test of one way of sharing the GPU accepts "
+        "the workload, by Audsley's algorithm, by deadline, or by a search over all orders, and "
+        "prints the verdict with these priorities. Cores and SMs are those of the workload, or "
+        "those chosen for the workload with its own priorities."
+    )
+    command.epilog = (
+        "Exit code: 0 when every deadline is guaranteed with these priorities, 3 when "
+        "undecided, 2 for an error, such as a task that gets no core."
+    )
+    add_workload(command)
+    add_way(command)
+    command.add_argument(
+        "--of",
+        choices=("cpu", "gpu"),
+        default="cpu",
+        help="priorities to choose: cpu (of the tasks on their cores) or, with gcaps, gpu "
+        "(default: cpu)",
+    )
+    command.add_argument(
+        "--tests",
+        type=natural,
+        default=10_000,
+        metavar="N",
+        help="maximum number of tests of the search over orders; 0 for no search (default: 10000)",
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(command)
+    command.set_defaults(run=_assign)
+
+
+def _assign(options: argparse.Namespace) -> int:
+    from gpusched.comparison.documents import assignment_document, json_text
+    from gpusched.comparison.placed_workloads import assigned
+
+    workload, platform = program_of(options)
+    way = asked_way(options)
+    found, answer = assigned(workload, platform, way, of=options.of, search=options.tests)
+    if options.json:
+        print(json_text(assignment_document(answer, found)), end="")
+        return status_of(answer.schedulable)
+    more = [("priority", found.hosts.priority)]
+    if found.gpu_priority is not None:
+        more.append(("GPU priority", found.gpu_priority))
+    print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
+    tests = "1 test" if found.tests == 1 else f"{found.tests:,} tests"
+    print(f"{response_table(answer, *more)}\n\n{found.how()} ({tests}).\n{answer.why()}")
+    print(stated(answer))
+    return status_of(answer.schedulable)

@@ -14,17 +14,14 @@ from gpusched._support.arguments import Int64Array, frozen, instance, integer, o
 from gpusched._support.results import Results
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, escape, shown
-from gpusched.io import rule_check
-from gpusched.io.block_log import BlockLog
-from gpusched.io.replays.replay import origin_of
-from gpusched.io.rule_check import Violation
+from gpusched.io import block_log
+from gpusched.io.block_log import BlockLog, Violation
+from gpusched.io.replay import origin_of
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import Launches
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Agreement", "Difference", "agreement"]
 
 _SHOWN = 40  # characters of a name
 _LISTED = 10
@@ -231,7 +228,7 @@ class Agreement(Tabular):
     @cached_property
     def violations(self) -> list[Violation]:
         """Findings of ``check_rules`` in the log, with the run's GPU, tolerance and latency."""
-        return rule_check.check(self.log, self.run.gpu, self.tolerance, "most_room", self.latency)
+        return block_log.check(self.log, self.run.gpu, self.tolerance, "most_room", self.latency)
 
     @cached_property
     def _found(self) -> dict[int, Violation]:

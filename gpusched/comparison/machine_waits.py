@@ -1,30 +1,77 @@
-"""Parts of a job in a simulation of a whole machine: what it did, and for what it waited."""
+"""Parts of a job in a simulation of a machine: what it did, for what it waited, in a sentence."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
-from gpusched.comparison.waits.wait_sums import (
-    JobSpan,
-    Waited,
-    overlaps,
-    shown_name,
-    sorted_waits,
-)
+from gpusched._support.text import clip
+from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS
 from gpusched.model.views.derived_view import runs_on_cpu, uses_engine
 from gpusched.model.workload.platforms import Platform, process_of_each
 from gpusched.model.workload.segments import CopyIn, Kernel, Segment, Sync
+from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.machine_result import ACTIVITIES, OPERATIONS, MachineRun
 from gpusched.ways.way import as_way
 
-__all__ = ["JobPart", "MachineSetting", "job_parts", "machine_waits"]
+Cause = TypeVar("Cause", tuple[str, str], tuple[str, int])
+"""A reason, and the other task by name or index."""
+
+_SHOWN = 40  # characters of a name
+
+
+@dataclass(frozen=True)
+class JobSpan:
+    """A job of a run: its task, its number, and the time from its release to its end.
+
+    ``end`` is the time at which the simulation ended, for a job that had not ended.
+    """
+
+    name: str
+    job: int
+    release: int
+    end: int
+    has_ended: bool
+
+
+@dataclass(frozen=True)
+class Waited:
+    """Ticks that a job waited for one cause; ``text`` continues "waited 9ms".
+
+    ``for_earlier``: for the job of its task before it.
+    """
+
+    ticks: int
+    text: str
+    for_earlier: bool = False
+
+
+def shown_name(name: str) -> str:
+    """The name of a task in a sentence."""
+    return clip(name, _SHOWN)
+
+
+def sorted_waits(
+    sums: Mapping[Cause, int], text: Callable[[Cause], str], earlier: str = "previous"
+) -> list[Waited]:
+    """The waits, the longest first; the cause ``earlier`` is the job before."""
+    found = sorted(sums.items(), key=lambda item: -item[1])
+    return [Waited(ticks, text(cause), cause[0] == earlier) for cause, ticks in found if ticks > 0]
+
+
+def overlaps(start: Int64Array, end: Int64Array, low: int, high: int) -> Int64Array:
+    """Ticks of each span within an interval."""
+    found: Int64Array = np.maximum(np.minimum(end, high) - np.maximum(start, low), 0)
+    return found
+
 
 _MOST_STEPS = 2_000_000  # times of the job times what ran beside it
 _MOST_CHANNELS = 32  # of CUDA_DEVICE_MAX_CONNECTIONS
@@ -308,3 +355,87 @@ class _OfJob:
         if streams > _MOST_CHANNELS:
             return f"{said}: use fewer streams, as there are at most {_MOST_CHANNELS} channels"
         return f"{said}: set CUDA_DEVICE_MAX_CONNECTIONS={streams} (--channels {streams})"
+
+
+Detail = InstanceRuns | MachineRun
+"""The results that a run of a workload keeps."""
+
+
+def wait_sentence(
+    detail: Detail,
+    setting: MachineSetting,
+    options: Mapping[str, Any],
+    span: JobSpan,
+) -> str:
+    """A sentence on the longest wait of a job, with a remedy where one is known.
+
+    "" if the waits are not known. ``options``: those of the way.
+    """
+    run, setting, span = _in_run(detail, setting, options, span)
+    found = None if run is None else machine_waits(run, setting, span)
+    if found is None:
+        return ""
+    workload = setting.workload
+    whole = span.end - span.release
+    most = whole - _alone(workload, setting.platform, span.name)
+    if not found or most <= 0:
+        return f"Job {span.job} waited for nothing: its own work takes so long."
+    first = found[0]
+    tick = workload.tick_ns
+    waited = min(first.ticks, most)  # the job may have run in part of it, too
+    told = f"Job {span.job} waited {time_with_unit(waited, tick)} of its "
+    told += f"{time_with_unit(whole, tick)} {first.text}"
+    if first.for_earlier and len(found) > 1 and most > waited:
+        second = min(found[1].ticks, most - waited)
+        told += f", and {time_with_unit(second, tick)} {found[1].text}"
+    return f"{told}."
+
+
+def _alone(workload: Workload, platform: Platform, name: str) -> int:
+    """Time of a job without others on the whole GPU; 0 if it is not known."""
+    task = workload[name]
+    try:
+        times = workload[[name]].kernel_times(platform)[0]
+    except (ValueError, OverflowError):
+        return 0
+    kernels = sum(of.least * of.kernel.repeat for of in times if of is not None)
+    return task.cpu_time + task.copy_time + kernels
+
+
+def parts_of(
+    detail: Detail,
+    setting: MachineSetting,
+    options: Mapping[str, Any],
+    span: JobSpan,
+) -> list[JobPart] | None:
+    """The parts of a job: its work and its waits, in order; None if it is not known."""
+    run, setting, span = _in_run(detail, setting, options, span)
+    return None if run is None else job_parts(run, setting, span)
+
+
+def _in_run(
+    detail: Detail,
+    setting: MachineSetting,
+    options: Mapping[str, Any],
+    span: JobSpan,
+) -> tuple[MachineRun | None, MachineSetting, JobSpan]:
+    """The run that has the task, if there is one for each instance of a GPU, and its way.
+
+    The span is that of the job in the ticks of the run: of whole ticks of the workload a part may
+    be none of the job.
+    """
+    run: MachineRun | None = None
+    if not isinstance(detail, InstanceRuns):
+        run = detail
+    else:
+        setting = replace(setting, way=str(options.get("within", setting.way)))
+        run = next((one for one in detail.runs.values() if span.name in one.name), None)
+    if run is None or span.name not in run.name:
+        return run, setting, span
+    jobs = run.jobs
+    own = (jobs.task == run.name.index(span.name)) & (jobs.number == span.job)
+    if own.any():
+        row = int(own.argmax())
+        end = int(jobs.end[row])
+        span = replace(span, release=int(run.origin[row]), end=end if end >= 0 else run.now)
+    return run, setting, span

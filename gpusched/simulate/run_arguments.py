@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, int_array, integer, is_sequence, real
+from gpusched._support.arguments import Int64Array, int_array, integer, is_sequence, real, some_of
 from gpusched._support.text import shown
 from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_chains import KernelChains
@@ -19,17 +19,6 @@ from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "GivenReleases",
-    "Releases",
-    "execution_shares",
-    "gap_share",
-    "is_one",
-    "per_set",
-    "read_releases",
-    "victim_per_set",
-]
 
 Releases: TypeAlias = (
     "Sequence[npt.ArrayLike] | npt.NDArray[Any] | Mapping[str, npt.ArrayLike] | Jobs | pd.DataFrame"
@@ -215,6 +204,14 @@ def victim_per_set(victim: Any, sets: int, n: int) -> Int64Array:
         which = "" if one else f"[{i}]"
         raise ValueError(f"victim{which}: got {victims[i]}, expected 0 to {n - 1}, a task's index")
     return victims
+
+
+def trigger_bits(triggers: Any, known: Sequence[str]) -> int:
+    """The triggers of an adversary as a bit mask."""
+    bits = sum(1 << known.index(name) for name in set(some_of(triggers, known, "triggers")))
+    if bits == 0:
+        raise ValueError(f"triggers: got none, expected some of {', '.join(known)}")
+    return bits
 
 
 def execution_shares(

@@ -18,10 +18,8 @@ from typing import Any, NoReturn
 from gpusched._support.arguments import MAX_BYTES, instance, integer
 from gpusched._support.text import path_text, shown, shown_names
 from gpusched.io.examiner import decoded_file
-from gpusched.io.replays.replay import MOST_TIME, Replay
+from gpusched.io.replay import MOST_TIME, Replay
 from gpusched.model.launches import Launches
-
-__all__ = ["read_examiner_config"]
 
 _SECOND = 10**9
 _USUAL_SPIN = 10_000_000  # ns, where timer_spin is given none

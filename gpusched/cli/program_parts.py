@@ -1,12 +1,15 @@
-"""Options of the commands that take a workload (its file, the platform), and a line on both."""
+"""Parts of the commands that take a program: its file, the platform, the way, an answer as text."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+from gpusched._support.text import clip
 from gpusched.cli.command_parts import (
     Refusal,
+    columns,
     engines,
     natural,
     option_head,
@@ -14,13 +17,16 @@ from gpusched.cli.command_parts import (
     positive,
     shares,
     slowdown,
+    status_of,
 )
 
 if TYPE_CHECKING:
+    from gpusched._support.arguments import Int64Array
+    from gpusched.comparison.workload_answer import WorkloadAnswer
     from gpusched.model.workload.platforms import Platform
     from gpusched.model.workload.workloads import Workload
+    from gpusched.ways.way import Way
 
-__all__ = ["add_platform", "add_workload", "headline", "platform_of", "program_of", "workload_of"]
 
 _MOST_BYTES = 1 << 25
 _MOST_TASKS = 2000
@@ -167,7 +173,7 @@ def add_platform(command: argparse.ArgumentParser) -> None:
 
 def workload_of(options: argparse.Namespace) -> Workload:
     """The workload of the file, or of the standard input; ``Refusal`` of too many tasks."""
-    from gpusched.io.workload_sources import load_workload
+    from gpusched.io.job_sets import load_workload
 
     source = "/dev/stdin" if options.file == "-" else options.file
     workload = load_workload(
@@ -224,3 +230,127 @@ def headline(workload: Workload, platform: Platform) -> str:
     gpu = platform.gpu
     where = "no GPU (--gpu)" if gpu is None else f"{gpu.name or 'GPU'} ({gpu.sms} SMs)"
     return f"{tasks} on {where}, {cpus}; a tick is {time_with_unit(1, workload.tick_ns)}"
+
+
+def add_way(command: argparse.ArgumentParser) -> None:
+    """Add ``--way``, ``--mode`` and ``--option``."""
+    command.add_argument(
+        "--way", required=True, metavar="NAME", help="the way of sharing the GPU (see 'methods')"
+    )
+    command.add_argument("--mode", metavar="MODE", help="mode of the way, such as suspend")
+    command.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another parameter of the way, as listed by 'methods --json'; may be repeated",
+    )
+
+
+def asked_way(options: argparse.Namespace) -> Way:
+    """The way with its parameters, as values of their types; ``Refusal`` for other text."""
+    from gpusched.comparison.analyses import asked_way as with_parameters
+    from gpusched.model.workload.platforms import ON_PLATFORM
+    from gpusched.ways.way import as_way
+
+    way = as_way(options.way)
+    inner = as_way(way.within).parameters if way.name == "mig" else ()
+    known = {option.name: option.type for option in (*inner, *way.parameters)}
+    known = {
+        name: kind
+        for name, kind in known.items()
+        if name != "mode" and name not in ON_PLATFORM and kind not in ("data", "integers")
+    }
+    found: dict[str, Any] = {} if options.mode is None else {"mode": options.mode}
+    for text in options.option:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise Refusal(f"--option: got {text!r:.60}, expected NAME=VALUE")
+        if name in found:
+            raise Refusal(f"--option: got {name!r:.60} twice, expected it once")
+        if name not in known:
+            raise Refusal(
+                f"--option: got {name!r:.60}, expected one of {', '.join(known) or 'none'}"
+            )
+        if known[name] == "boolean":
+            if value not in ("true", "false"):
+                raise Refusal(f"--option: got {text!r:.60}, expected true or false")
+            found[name] = value == "true"
+        elif known[name] in ("choice", "way"):
+            found[name] = value
+        else:
+            try:
+                found[name] = int(value)
+            except ValueError:
+                raise Refusal(f"--option: got {text!r:.60}, expected a whole number") from None
+    return with_parameters(way, found)
+
+
+def not_applicable(
+    options: argparse.Namespace, kind: str, reason: str, verdict: str = "not applicable"
+) -> int:
+    """Say why a way does not apply, as an answer and not as an error; the exit code.
+
+    ``kind`` is that of the JSON document: "answer" or "run". ``verdict``: "undecided" if the budget
+    was spent instead.
+    """
+    from gpusched.comparison.documents import json_text, not_applicable_document
+    from gpusched.ways.way import as_way
+
+    way = as_way(options.way).name
+    if options.json:
+        print(json_text(not_applicable_document(kind, way, reason, verdict)), end="")
+    else:
+        print(f"{way}: {verdict}\n\n{reason}")
+    return status_of(None)
+
+
+RULES = "rules of GPUs that are not documented"
+"""Heading of their list."""
+
+
+def verdict_line(answer: WorkloadAnswer) -> str:
+    """Way, verdict and claim."""
+    return f"{answer.label}: {answer.verdict} ({answer.claim} test)"
+
+
+def response_table(answer: WorkloadAnswer, *more: tuple[str, Int64Array]) -> str:
+    """Deadline, response and slack of each task; ``more``: further columns, name and values."""
+    from gpusched.comparison.comparison_text import signed_time
+    from gpusched.comparison.workload_answer import known_at
+    from gpusched.model.workload.time_units import time_with_unit
+
+    workload, slacks = answer.workload, answer.slack
+    rows: list[Sequence[str]] = [
+        ("task", *(name for name, _ in more), "deadline", "response", "slack")
+    ]
+    for i, task in enumerate(workload):
+        response, slack = known_at(answer.response, i), known_at(slacks, i)
+        bound = "–" if response is None else time_with_unit(response, workload.tick_ns)
+        if response is not None and not answer.bounded[i]:
+            bound = f"{bound} or more"
+        rows.append(
+            (
+                clip(task.name, 40),
+                *(str(values[i]) for _, values in more),
+                time_with_unit(task.deadline, workload.tick_ns),
+                bound,
+                "–" if slack is None else signed_time(slack, workload.tick_ns),
+            )
+        )
+    return columns(rows)
+
+
+def stated(answer: WorkloadAnswer) -> str:
+    """Setup, assumptions, rules of GPUs: each a list under its heading after an empty line."""
+    lists = (
+        ("setup", answer.setup),
+        ("assumptions", answer.assumptions),
+        (RULES, tuple(map(str, answer.rules))),
+    )
+    return "\n".join(titled(title, texts) for title, texts in lists if texts)
+
+
+def titled(title: str, texts: Sequence[str]) -> str:
+    """A list under its heading after an empty line."""
+    return "\n".join([f"\n{title}:", *(f"- {clip(text, 400)}" for text in texts)])

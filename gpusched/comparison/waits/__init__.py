@@ -1,1 +1,0 @@
-"""Waits of a job of a simulated workload, in words."""

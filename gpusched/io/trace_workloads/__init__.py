@@ -1,1 +1,0 @@
-"""Workloads from traces: occurrences of tasks, their jobs, sequences and periods."""

@@ -1,1 +1,0 @@
-"""Arguments of the simulators of releases, checked and as the core takes them."""
