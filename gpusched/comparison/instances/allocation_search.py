@@ -324,7 +324,8 @@ def _refuse_unknown(tests: InstanceTests, units: int) -> None:
     The model cannot express such a workload.
     """
     for unit in range(units):
-        if any([tests.accepts(kind, [1 << unit])[0] for kind in range(len(tests.kinds))]):
+        kinds = reversed(range(len(tests.kinds)))  # the largest ones accept most
+        if any(tests.accepts(kind, [1 << unit])[0] for kind in kinds):
             continue
         error: Exception | None = None
         for kind in range(len(tests.kinds)):
