@@ -6,6 +6,10 @@ Static partitions and green contexts have no test before they are chosen. Each g
 analysed again and simulated: --runs runs with drawn times (from 30 % on) and periods (up to 50 %
 longer), until --until; the number of late jobs must be 0.
 
+The second table has the CPU time of a call of gs.choose and of gs.margin for the tasks of
+`comparison_speed`, 12 with three kernels each: --choices choices under each way but mig, of which
+each choice is a search of its own.
+
     python benchmarks/choosing.py [--count 12] [--choices 20] [--runs 3] [--until 1s] [--save]
 """
 
@@ -15,6 +19,7 @@ import argparse
 import time
 from pathlib import Path
 
+from comparison_speed import workload
 from machine import describe
 from realistic_programs import realistic_program
 
@@ -24,6 +29,25 @@ WAYS = (
     "priority_streams", "mps", "mps_static", "green_contexts", "time_slices", "gcaps",
     "mpcp",
 )  # fmt: skip
+
+ALL_WAYS = (
+    "one_stream", "streams", *WAYS, "fmlp_plus", "gpu_server", "stgm", "edf_serial", "edf_parallel",
+    "pbs",
+)  # fmt: skip
+TASKS, KERNELS = 12, 3
+GPUS = {"mps_static": "H100"}  # others have no static partitions
+
+
+def of_call(way: str, choices: int) -> str:
+    """The line of the calls for a way."""
+    program = workload(TASKS, KERNELS), gs.Platform(GPUS.get(way, "AGX Orin"), cpus=8)
+    began = time.process_time()
+    found = gs.choose(*program, way, budget=gs.Budget(states=choices), progress=False)
+    chosen = time.process_time() - began
+    began = time.process_time()
+    gs.margin(found.workload, found.platform, way)
+    margin = time.process_time() - began
+    return f"{way:18}{found.tested:9d}{chosen:10.1f}{margin:10.1f}  {found.verdict}"
 
 
 def of_way(way: str, count: int, choices: int, runs: int, until: str) -> str:
@@ -70,6 +94,15 @@ def main() -> None:
     print("\n".join(lines), flush=True)
     for way in WAYS:
         lines.append(of_way(way, args.count, args.choices, args.runs, args.until))
+        print(lines[-1], flush=True)
+    lines += [
+        "",
+        f"CPU seconds of calls for {TASKS} tasks of {KERNELS} kernels",
+        f"{'':18}{'tested':>9}{'choose':>10}{'margin':>10}  verdict",
+    ]
+    print("\n".join(lines[-3:]), flush=True)
+    for way in ALL_WAYS:
+        lines.append(of_call(way, args.choices))
         print(lines[-1], flush=True)
     if args.save:
         path = Path(__file__).parent / "results" / "choosing.txt"

@@ -141,6 +141,7 @@ class Request:
     whole: bool = True  # False: only the other test is asked of a way that has the holistic one
     beside: Beside | None = None  # CPU work of tasks of other GPU instances, which is counted
     reasons: bool = True  # False: only whether the test accepts is asked, not why it does not
+    guaranteed: bool = False  # True: nor whether it accepts under conditions
 
 
 def analyze(
@@ -318,6 +319,8 @@ def analyzed(
         answer = asked(models, len(readings) + 1)
     except (NotApplicable, BudgetSpent) as error:
         refused = error
+    if request.guaranteed and answer is not None and not answer.accepted:
+        return answer  # other readings give conditions alone
     others = (
         (changes, under(other, len(readings) - i)) for i, (changes, other) in enumerate(readings)
     )
@@ -500,7 +503,12 @@ def _answered(
 
     def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         made = shapes.of(models)
-        found = asked(made, way, request, options)
+        base, key = made.base, ("found", way, tuple(options.items()))
+        without_cores = test is None and request.plan is None and way.name in _WITHOUT_CORES
+        if without_cores and base is not made:  # once for all placements
+            found = base.once(key, lambda: asked(base, way, request, options))
+        else:
+            found = asked(made, way, request, options)
         shares = shares_condition(made, way.name, found.answer)
         return replace(found, conditions=(*shapes.conditions, *shares))
 
@@ -1028,6 +1036,10 @@ _TESTS: dict[str, Test] = {
     "pbs": _search,
 }
 """Tests of ways, but for the holistic one and those of locks."""
+
+
+_WITHOUT_CORES = frozenset(_TESTS) - {"time_slices", "gcaps", "stgm", "mig"}
+"""Ways with a test to which cores and priorities of threads do not matter."""
 
 
 def _test_of(way: Way) -> Test:

@@ -144,6 +144,15 @@ class DerivedModels:
         made.channel_release = self.channel_release
         return made
 
+    @property
+    def base(self) -> DerivedModels:
+        """The models whose derivations these share; these themselves if they have their own."""
+        return self
+
+    def placed_as(self, made: DerivedModels) -> DerivedModels:
+        """Models that were made from ``base``, for the cores and priorities of these."""
+        return made
+
     def forget(self) -> None:
         """Let go of all that was derived; views and tables of large workloads take much memory.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from gpusched._support.arguments import instance, one_of
 from gpusched._support.budget import (
@@ -236,6 +236,18 @@ def margin(
     return Growth(workload, with_costs(platform, way), way, request, what, of=of).margin()
 
 
+class ModelsByFactor(Protocol):
+    """Models of a workload whose times are multiplied by a factor."""
+
+    def at(
+        self, workload: Workload, platform: Platform, what: str, factor: Fraction
+    ) -> DerivedModels:
+        """The models for a factor."""
+
+    def forget(self) -> None:
+        """Let go of models that are not needed again."""
+
+
 class GrownModels:
     """Models of a workload whose times are multiplied by a factor, kept for the last factor."""
 
@@ -278,7 +290,7 @@ class Growth:
         answer: WorkloadAnswer | None = None,
         of: str = "all",
         settle: Settle | None = None,
-        models: GrownModels | None = None,
+        models: ModelsByFactor | None = None,
     ) -> None:
         """``conditional``: a factor that the test accepts under conditions only counts, too.
 
@@ -300,7 +312,7 @@ class Growth:
         self._failed: list[Fraction] = []
         self._spent = False  # the time of a test
         self._times = growing_times(workload, what)
-        self._models = GrownModels() if models is None else models
+        self._models: ModelsByFactor = GrownModels() if models is None else models
         self._asked = (workload, platform, way, what)
         if answer is None:
             given = DerivedModels(workload, platform)
@@ -333,6 +345,8 @@ class Growth:
 
         def tested(asked: Request) -> WorkloadAnswer:
             models = self._models.at(workload, platform, what, factor)
+            if self._settle is None and self._of == "all" and not self._conditional:
+                asked = replace(asked, guaranteed=True)
             return settled_answer(models, way, asked, self._holds, self._settle)
 
         if is_late(self._request.stop):

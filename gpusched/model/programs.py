@@ -31,7 +31,7 @@ _OF_SEGMENT = (
 _ANY = frozenset({"priority", "level", "channel"})  # columns of tasks with numbers of any sign
 _POSITIVE = frozenset({"period", "deadline"})
 _OF = ("time", "segment")
-_PLACES = ("core", "channel", "part")
+_PLACES = ("core", "priority", "channel", "part")
 _ROWS = 40
 
 
@@ -192,7 +192,7 @@ class Programs(TaskSet):
         return Programs(**{**self._given(), **changes})
 
     def with_placement(self, **columns: npt.ArrayLike) -> Programs:
-        """Return the same programs with other ``core``, ``channel`` or ``part`` of the tasks.
+        """Return the same programs with other ``core``, ``priority``, ``channel`` or ``part``.
 
         As `replace`, but the other columns are not checked again.
 

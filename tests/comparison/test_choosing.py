@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.comparison.choosing.choice_search import ChoiceSearch, starting_points
+from gpusched.comparison.choosing.choice_search import ChoiceSearch, Point, starting_points
+from gpusched.comparison.choosing.chosen_models import ChosenModels
 from gpusched.comparison.choosing.open_values import OPEN, open_values
 from gpusched.comparison.choosing.quick_rejection import QuickRejection
 from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.margins import grown
 from tests.reference import choosing as twin
 
 pytestmark = [pytest.mark.python, pytest.mark.numbers]
@@ -119,6 +121,50 @@ def test_quick_rejections_change_nothing(way: str, monkeypatch: pytest.MonkeyPat
                 assert gs.choose(w, p, way, **call) == quick
     assert False in asked
     assert (True in asked) == (way != "gcaps")  # which has a second test
+
+
+@pytest.mark.parametrize(
+    ("way", "what"),
+    [
+        ("streams", ["cores", "priorities"]),
+        ("priority_streams", ["levels", "cores"]),
+        ("mps", ["sms", "cores"]),
+        ("green_contexts", ["sms", "cores", "priorities"]),
+        ("time_slices", ["cores"]),
+        ("gcaps", ["gpu_priorities", "priorities"]),
+        ("stgm", ["priorities"]),
+        ("edf_serial", ["cores"]),
+        ("pbs", ["cores"]),
+    ],
+)
+def test_shared_models_change_nothing(
+    way: str, what: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is that of a search that derives the models of each choice and factor anew."""
+
+    def anew(self: ChosenModels, point: Point, factor: Fraction | None) -> DerivedModels:
+        w, p = self._program
+        for one, value in zip(self._opens, point, strict=True):
+            w, p = one.applied(value, w, p)
+        return DerivedModels(w if factor is None else grown(w, "all", factor), p)
+
+    def of_any_rank(self: ChoiceSearch) -> int:
+        return max(1, self._rank)  # then the margin is found, and compared
+
+    for seed in (1, 2):
+        w, p = program(seed, 4)
+        tasks = list(w)
+        if seed == 1 and way not in ("time_slices", "gcaps", "edf_serial", "pbs"):
+            tasks[2] = gs.Task("t2", segments=tasks[2].segments, after=["t0"])
+        if seed == 2:  # none is guaranteed
+            tasks = [task.replace(deadline=task.deadline // 3) for task in tasks]
+        w = w.replace(tasks=tasks)
+        call: dict[str, Any] = {"what": what, "seed": seed, "budget": gs.Budget(states=8)}
+        shared = gs.choose(w, p, way, **call)
+        with monkeypatch.context() as patched:
+            patched.setattr(ChosenModels, "at", anew)
+            patched.setattr(ChoiceSearch, "_counted", property(of_any_rank))
+            assert gs.choose(w, p, way, **call) == shared
 
 
 def test_the_number_of_choices_is_that_of_the_list() -> None:

@@ -19,6 +19,7 @@ from typing import Literal
 from gpusched._support.budget import BudgetSpent, raise_if_stopped
 from gpusched._support.growth_factors import factors_beyond
 from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.choosing.chosen_models import ChosenModels, ModelsOfChoice
 from gpusched.comparison.choosing.offset_choice import OffsetChoice
 from gpusched.comparison.choosing.open_values import OpenValue, Value
 from gpusched.comparison.choosing.quick_rejection import QuickRejection, have_cores
@@ -28,7 +29,6 @@ from gpusched.comparison.margins import (
     Margin,
     Settle,
     growing_times,
-    grown,
     settled_answer,
 )
 from gpusched.comparison.workload_answer import WorkloadAnswer
@@ -108,6 +108,7 @@ class ChoiceSearch:
         self._quick = None
         if offsets is None:
             self._quick = QuickRejection(program, way, self._request, opens)
+        self._models = ChosenModels(program, way.name, opens)
         counts = [one.count for one in opens]
         known = [count for count in counts if count is not None]
         self.total = prod(known) if len(known) == len(counts) and prod(known) <= 10**9 else None
@@ -116,14 +117,6 @@ class ChoiceSearch:
     def guaranteed(self) -> bool:
         """Whether the test guarantees the best choice."""
         return self._rank == _GUARANTEED
-
-    def program(self, point: Point) -> tuple[Workload, Platform]:
-        """The program with the values of a choice."""
-        workload, platform = self._program
-        for one, value in zip(self._opens, point, strict=True):
-            if value != one.start or one.name not in ("sms", "instances", "slices"):
-                workload, platform = one.applied(value, workload, platform)
-        return workload, platform
 
     def run(self, starts: Sequence[Point], most: int, seed: int) -> None:
         """Test the starts, and then all choices if they are ``most`` or fewer, else as many."""
@@ -138,6 +131,8 @@ class ChoiceSearch:
                 self._locally(most, Random(seed))
         except BudgetSpent:
             self.spent = True
+        finally:
+            self._models.forget()
 
     def _all(self) -> None:
         """Test all choices, those with few changes first where these are what counts."""
@@ -226,23 +221,22 @@ class ChoiceSearch:
         short = self._aim == "paths" and self._rank > _OPEN
         if more or self._is_rejected(point, once=fewer or short):
             return False
-        workload, platform = self.program(point)
-        if not (fewer or short or self._may_be_better(workload, platform)):
+        if not (fewer or short or self._may_be_better(point)):
             return False
-        found = self._answer(workload, platform, None)
+        found = self._answer(point, None)
         if found is None or (fewer and not found.accepted):
             return False
         rank = _rank_of(found)
         if short and (-rank, self._lengths(found)) >= (-self._rank, self._length):
             return False
-        found, margin = self._with_margin(found, platform)
+        found, margin = self._with_margin(found, point)
         if self.margin is not None and not (fewer or short):
             if (rank, margin.factor or 0) <= (self._rank, self.margin.factor or 0):
                 return False
         self.best, self.margin, self._rank = point, margin, rank
         beyond = factors_beyond(margin.factor, self._times if self._way.monotone else None)
         self._beyond = [min(beyond)] if self._monotone else beyond
-        self.workload, self.platform = found.workload, platform
+        self.workload, self.platform = found.workload, self._models.program(point)[1]
         self._length = self._lengths(found) if self._aim == "paths" else ()
         self._late = self._tightest(found)
         return True
@@ -274,33 +268,45 @@ class ChoiceSearch:
                 return True
         return all(self._quick.rejects(point, factor) for factor in self._beyond)
 
-    def _may_be_better(self, workload: Workload, platform: Platform) -> bool:
+    def _may_be_better(self, point: Point) -> bool:
         """Whether a choice is not known to be worse than the best one, by a few tests."""
         if self.margin is None:
             return True
         if self._rank < _GUARANTEED:
-            found = self._answer(workload, platform, None)
+            found = self._answer(point, None)
             if found is None or _rank_of(found) != self._rank:
                 return found is not None and _rank_of(found) > self._rank
-        return any(self._holds(workload, platform, factor) for factor in self._beyond)
+        return any(self._holds(point, factor) for factor in self._beyond)
 
-    def _holds(self, workload: Workload, platform: Platform, factor: Fraction) -> bool:
+    def _holds(self, point: Point, factor: Fraction) -> bool:
         """Whether times may grow by a factor, with a verdict as good as that of the best choice."""
-        answer = self._answer(workload, platform, factor)
-        return answer is not None and _rank_of(answer) >= max(self._rank, _CONDITIONAL)
+        answer = self._answer(point, factor)
+        return answer is not None and _rank_of(answer) >= self._counted
 
-    def _with_margin(
-        self, answer: WorkloadAnswer, platform: Platform
-    ) -> tuple[WorkloadAnswer, Margin]:
+    @property
+    def _counted(self) -> int:
+        """The least rank that counts in the margin of a choice with the rank of the best one.
+
+        A choice that is not guaranteed for its own times has a margin of guarantees alone, unless
+        these times are a quantile.
+        """
+        observed = self._program[0].observed
+        quantile = observed is not None and observed.quantile < 1
+        return max(_CONDITIONAL, self._rank) if self._rank or quantile else _GUARANTEED
+
+    def _with_margin(self, answer: WorkloadAnswer, point: Point) -> tuple[WorkloadAnswer, Margin]:
         """The margin of a choice, and its answer with the offsets that have the largest margin.
 
         As bounds grow with times, these are the best offsets for the largest factor for which there
         are any.
         """
 
+        platform = self._models.program(point)[1]
+        by_factor = ModelsOfChoice(self._models, point) if self._offsets is None else None
+
         def growth(answer: WorkloadAnswer, settle: Settle | None) -> Growth:
             asked = (answer.workload, platform, self._way, self._request, "all")
-            return Growth(*asked, answer=answer, settle=settle)
+            return Growth(*asked, answer=answer, settle=settle, models=by_factor)
 
         if self._offsets is None or self._aim == "paths":
             return answer, growth(answer, None).margin()
@@ -331,28 +337,24 @@ class ChoiceSearch:
         offsets = self._offsets.best(answer, self._request.stop)
         return self._offsets.applied(offsets, answer.workload)
 
-    def _answer(
-        self, workload: Workload, platform: Platform, factor: Fraction | None
-    ) -> WorkloadAnswer | None:
+    def _answer(self, point: Point, factor: Fraction | None) -> WorkloadAnswer | None:
         """The answer for times that grow by a factor; None where the test does not apply.
 
         Offsets are chosen where it does not accept, or where paths have to be short.
         """
-        if factor is not None:
-            workload = grown(workload, "all", factor)
 
         def holds(answer: WorkloadAnswer) -> bool:
             return answer.accepted and self._aim != "paths"
 
-        settle = None if self._offsets is None else self._settled
-        models = DerivedModels(workload, platform)
+        settle, request = None if self._offsets is None else self._settled, self._request
+        if factor is not None and settle is None and self._counted == _GUARANTEED:
+            request = replace(request, guaranteed=True)
         try:
-            return settled_answer(models, self._way, self._request, holds, settle)
+            chosen = self._models.at(point, factor)
+            return settled_answer(chosen, self._way, request, holds, settle)
         except (ValueError, OverflowError) as error:
             self.refused = self.refused or str(error)
             return None
-        finally:
-            models.forget()
 
 
 def _rank_of(answer: WorkloadAnswer) -> int:

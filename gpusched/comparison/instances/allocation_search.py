@@ -6,7 +6,7 @@ verdict on a set of units it concludes nothing about smaller or larger sets or o
 
 1. For each set of instances, those with few instances first, the units are placed in order of
    decreasing demand: each goes to the instance with the least demand per SM that accepts it
-   together with the units already there.
+   together with the units already there. A single instance has to accept all of them at once.
 2. If that finds nothing, all sets of units are tested in an instance of each kind. Let F(u) be the
    family of sets that can be divided among instances u, and A(k) the sets that an instance of kind
    k accepts. F(u + k) consists of the unions of disjoint sets of F(u) and A(k): a subset
@@ -128,6 +128,9 @@ def _greedy(
 ) -> tuple[tuple[int, int], ...] | None:
     """Step 1: an assignment to these instances; None if it finds none."""
     kinds = [kind for kind, count in enumerate(counts) for _ in range(count)]
+    if len(kinds) == 1:
+        every = (1 << units) - 1
+        return ((kinds[0], every),) if tests.accepts(kinds[0], [every])[0] else None
     masks, loads = [0] * len(kinds), [0.0] * len(kinds)
     for unit in sorted(range(units), key=lambda i: -demand[i]):
         tests.spend()
@@ -541,7 +544,8 @@ def _refuse_unknown(tests: InstanceTests, units: int) -> None:
     The model cannot express such a workload.
     """
     for unit in range(units):
-        if any([tests.accepts(kind, [1 << unit])[0] for kind in range(len(tests.kinds))]):
+        kinds = reversed(range(len(tests.kinds)))  # the largest ones accept most
+        if any(tests.accepts(kind, [1 << unit])[0] for kind in kinds):
             continue
         error: Exception | None = None
         for kind in range(len(tests.kinds)):

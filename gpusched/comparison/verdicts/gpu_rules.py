@@ -505,8 +505,9 @@ def readings_of(models: DerivedModels, way: str, *, run: bool) -> Iterator[Chang
         for entry in _ENTRIES
         if way in entry.ways and entry.others is not _none and (run or not entry.only_runs)
     ]
-    found = list(_changes(entries, models, ()))
-    yield from sorted(found[1:], key=lambda change: len(change[0]))  # without that of no change
+    found = list(_changes(entries, models.base, ()))[1:]  # without that of no change
+    for changes, other in sorted(found, key=lambda change: len(change[0])):
+        yield changes, models.placed_as(other)
 
 
 def _changes(

@@ -355,6 +355,13 @@ class Task(Facts):
         same = made.after == self.after and made.every == self.every
         return made._released(self._inherited) if same and self._inherited is not None else made
 
+    def _numbered(self, **numbers: int) -> Task:
+        """The task with another core or priority, which is known to be right."""
+        made = object.__new__(Task)
+        made._put([numbers.get(key, getattr(self, key)) for key in self._KEYS], self._tick)
+        object.__setattr__(made, "_inherited", self._inherited)
+        return made
+
     def _explicit(self) -> Task:
         """The task with a `Sync` where a copy waits, and with the CPU work of staging."""
         steps = [step for part in self.segments for step in _explicit(part)]

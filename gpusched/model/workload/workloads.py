@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIndex, overload
@@ -268,6 +268,14 @@ class Workload(NoArray, Tabular):
         names = {task.name for task in kept}
         paths = tuple(path for path in self.paths if names.issuperset(path.tasks))
         return self._made(kept, self._tick, self.notes, self.observed, paths)
+
+    def _numbered(self, numbers: Mapping[str, Mapping[str, int]]) -> Workload:
+        """The workload with other cores or priorities of tasks, by their names."""
+        tasks = [
+            task._numbered(**{key: of[task.name] for key, of in numbers.items() if task.name in of})
+            for task in self.tasks
+        ]
+        return self._made(tasks, self._tick, self.notes, self.observed, self.paths)
 
     def _explicit(self) -> Workload:
         """The workload with the waits and the CPU work of copies as segments."""
