@@ -92,7 +92,7 @@ StreamForm = Literal[
     "time_slices",
 ]
 ChannelOwner = Literal["GPU", "client", "process"]
-"""Whose channels streams have: the whole GPU's, those of a client of MPS, or of a process."""
+"""Owner of the channels of streams: the GPU, a client of MPS, or a process."""
 Made = TypeVar("Made")
 
 
