@@ -233,7 +233,7 @@ static int by_server(task_t *t, int64_t from, int64_t to)
     const gs_execute_options_t *options = t->run->options;
     int64_t urgency = options->urgency[t->task];
     if (options->by_due) {
-        urgency = t->run->record->origin - t->job->release - options->due[t->task];
+        urgency = -(t->job->release + options->due[t->task]);
     }
     t->from = from;
     t->to = to > from && step_of(t, to - 1) == GS_SIMULATE_MACHINE_WAIT ? to - 1 : to;

@@ -228,7 +228,7 @@ typedef struct {
 
 int gs_rt_server_open(const gs_rt_server_options_t *options, gs_rt_server_t **server);
 /* Runs a segment; the calling thread sleeps until it has ended. A larger urgency is more urgent,
- * such as 0 less the instant at which the segment is due. */
+ * such as the negative of the instant at which the segment is due. */
 int gs_rt_server_run(gs_rt_server_t *server, int64_t urgency, const gs_rt_work_t *work,
                      const gs_rt_job_t *job);
 /* Ends the server behind the segment that runs; those that wait return GS_RT_STOPPED. */

@@ -365,7 +365,7 @@ def test_errors() -> None:
         (
             {"way": "time_slices", "what": ["processes"]},
             ValueError,
-            r"what\[0\]: got 'processes', .*; its test takes a process for each task",
+            r"what\[0\]: got 'processes', .*; tasks are in the processes that they are",
         ),
         (
             {"way": "pbs", "what": ["order"]},

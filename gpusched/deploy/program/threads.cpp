@@ -63,7 +63,7 @@ static int wait_for(void *arg, const gs_rt_job_t *job, int64_t until)
 // Of a request of the server: that of the task, or the larger, the earlier it is due.
 static int64_t urgency_of(const Task &task, const gs_rt_job_t &job)
 {
-    return BY_DUE ? origin - job.release - task.due : task.urgency;
+    return BY_DUE ? -(job.release + task.due) : task.urgency;
 }
 
 // Runs a GPU segment, under its lock if it has one; false for an error.
