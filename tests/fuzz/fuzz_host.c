@@ -172,8 +172,8 @@ static bool run_placed(fuzz_t *f, const case_t *c, verdict_t *v)
         gs_analysis_placed_test_init(&test, &ctx, test_of(c->method), &options, FUZZ_HOSTS_TASKS);
     if (status == GS_OK) {
         status = gs_analysis_placed_test_run(&test, &ctx, &c->set.hosts, &place, &v->answer);
-        gs_analysis_placed_test_free(&test, &ctx);
     }
+    gs_analysis_placed_test_free(&test, &ctx);
     bool done = fuzz_done(&ctx, status);
     fuzz_end(&ctx);
     return done;
