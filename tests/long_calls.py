@@ -157,7 +157,7 @@ def warps() -> Callable[[Any], Any]:
 def stack_of(sets: int, *rows: tuple[int, int]) -> Any:
     """Copies of one set of CPU tasks, (period, CPU time)."""
     one = gs.HostTasks(period=[row[0] for row in rows], cpu=[[row[1]] for row in rows])
-    return tuple(np.repeat(column, sets, 0) for column in one._columns())
+    return tuple(np.repeat(column[None], sets, 0) for column in one._columns())
 
 
 def placed_test(hosts: Any, way: str) -> Callable[[Any], Any]:
@@ -180,7 +180,7 @@ def context_test() -> Callable[[Any], Any]:
     # Many sets of 200 tasks, of which each may meet all others on its core and in the ring.
     periods = [2000 + 10 * i for i in range(200)]
     one = gs.HostTasks.from_segments(periods, [[2, (0, 3, 0), 2]] * 200)
-    hosts = tuple(np.repeat(column, 3000, 0) for column in one._columns())
+    hosts = tuple(np.repeat(column[None], 3000, 0) for column in one._columns())
     return placed_test(hosts, "time_slices")
 
 
