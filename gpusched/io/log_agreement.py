@@ -23,22 +23,11 @@ from gpusched.model.launches import Launches
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gpusched.io.log_timeline import Blocks
+
 _SHOWN = 40  # characters of a name
 _LISTED = 10
 _SHAPE = ("stream", "blocks", "threads", "regs", "smem")
-
-
-class _Blocks(Protocol):
-    @property
-    def kernel(self) -> Int64Array: ...
-    @property
-    def block(self) -> Int64Array: ...
-    @property
-    def sm(self) -> Int64Array: ...
-    @property
-    def start(self) -> Int64Array: ...
-    @property
-    def end(self) -> Int64Array: ...
 
 
 class _Waits(Protocol):
@@ -68,7 +57,7 @@ class Run(Protocol):
     @property
     def end(self) -> Int64Array: ...
     @property
-    def blocks(self) -> _Blocks | None: ...
+    def blocks(self) -> Blocks | None: ...
     @property
     def waits(self) -> _Waits: ...
     def why(self, launch: int | None = None) -> str: ...
@@ -442,7 +431,7 @@ def agreement(
     )
 
 
-def _checked(run: Run, log: BlockLog) -> _Blocks:
+def _checked(run: Run, log: BlockLog) -> Blocks:
     """The blocks of a run of the log's kernels."""
     if getattr(type(run), "_KIND", "") != "Hierarchy":
         raise TypeError(
